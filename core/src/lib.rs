@@ -1,0 +1,3 @@
+//! Kubernetes Lease-based leader election.
+#![no_std]
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! The examples of kubelease; each is a program of its own.

@@ -1,0 +1,2 @@
+//! The C ABI of kubelease. It exports nothing yet.
+#![no_std]

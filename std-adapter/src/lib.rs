@@ -1,0 +1,2 @@
+//! Leader election on a real cluster.
+#![forbid(unsafe_code)]
