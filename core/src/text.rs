@@ -1,0 +1,265 @@
+//! Bounded text: [`Text`] holds all of it or refuses, [`Clipped`] keeps what fits and knows the rest.
+
+use core::fmt;
+
+use heapless::Vec;
+
+/// Text of at most `N` bytes, `N` being 255 at most.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Text<const N: usize> {
+    bytes: Vec<u8, N, u8>,
+}
+
+impl<const N: usize> Text<N> {
+    /// The empty text.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
+    /// Makes the text empty.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Appends one byte of UTF-8.
+    ///
+    /// # Errors
+    /// [`TextTooLong`] where it does not fit; the text is then as before.
+    pub fn push_byte(&mut self, byte: u8) -> Result<(), TextTooLong> {
+        self.bytes.push(byte).map_err(|_| TextTooLong)
+    }
+
+    /// The text, up to the first byte that is not UTF-8.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        valid_prefix(&self.bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether there is no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
+impl<const N: usize> TryFrom<&str> for Text<N> {
+    type Error = TextTooLong;
+
+    fn try_from(text: &str) -> Result<Self, TextTooLong> {
+        let bytes = Vec::from_slice(text.as_bytes()).map_err(|_| TextTooLong)?;
+        Ok(Self { bytes })
+    }
+}
+
+impl<const N: usize> fmt::Debug for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// Text that does not fit into its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextTooLong;
+
+impl fmt::Display for TextTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text is too long for its place")
+    }
+}
+
+impl core::error::Error for TextTooLong {}
+
+/// Text of any length, of which the first `N` bytes are kept, with the length and a 64-bit hash
+/// of the whole.
+///
+/// Somebody else's identity may be longer than any buffer of ours; it must still be told apart
+/// from ours and from the next one, and must never fail a parse.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Clipped<const N: usize> {
+    prefix: Vec<u8, N, u8>,
+    length: u32,
+    hash: Hash,
+}
+
+impl<const N: usize> Clipped<N> {
+    /// The empty text.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            prefix: Vec::new(),
+            length: 0,
+            hash: Hash::new(),
+        }
+    }
+
+    /// Makes the text empty.
+    pub fn clear(&mut self) {
+        self.prefix.clear();
+        self.length = 0;
+        self.hash = Hash::new();
+    }
+
+    /// Appends one byte of UTF-8.
+    pub fn push_byte(&mut self, byte: u8) {
+        // A full prefix is what clipping means; the length and the hash go on.
+        let _ = self.prefix.push(byte);
+        self.length = self.length.saturating_add(1);
+        self.hash.push_byte(byte);
+    }
+
+    /// The text, or as much of its beginning as was kept.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        valid_prefix(&self.prefix)
+    }
+
+    /// Length of the whole text in bytes.
+    #[must_use]
+    pub const fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Whether there is no text.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether [`as_str`](Self::as_str) is only the beginning.
+    #[must_use]
+    pub fn is_clipped(&self) -> bool {
+        usize::try_from(self.length).map_or(true, |length| length > self.prefix.len())
+    }
+
+    /// Whether the whole text is `text`: by its bytes, and by the hash past those kept.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        u32::try_from(bytes.len()) == Ok(self.length)
+            && bytes.starts_with(&self.prefix)
+            && (!self.is_clipped() || Hash::of(bytes) == self.hash)
+    }
+}
+
+impl<const N: usize> Default for Clipped<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> From<&str> for Clipped<N> {
+    fn from(text: &str) -> Self {
+        let mut clipped = Self::new();
+        for byte in text.bytes() {
+            clipped.push_byte(byte);
+        }
+        clipped
+    }
+}
+
+impl<const N: usize> fmt::Debug for Clipped<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)?;
+        if self.is_clipped() {
+            write!(f, "…({} bytes)", self.length)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// A running 64-bit FNV-1a hash: it tells texts apart, and is no defence against forgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hash(u64);
+
+impl Hash {
+    /// The hash of nothing (the FNV-1a offset basis).
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    /// The hash of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut hash = Self::new();
+        for byte in bytes {
+            hash.push_byte(*byte);
+        }
+        hash
+    }
+
+    /// Takes one more byte in.
+    pub fn push_byte(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+}
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The longest prefix of `bytes` that is UTF-8: a clipped text may end inside a character.
+fn valid_prefix(bytes: &[u8]) -> &str {
+    let valid = match core::str::from_utf8(bytes) {
+        Ok(text) => return text,
+        Err(error) => error.valid_up_to(),
+    };
+    bytes
+        .get(..valid)
+        .and_then(|prefix| core::str::from_utf8(prefix).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn text_refuses_what_does_not_fit() {
+        assert_eq!(Text::<3>::try_from("abcd"), Err(TextTooLong));
+        let mut text = Text::<3>::try_from("abc").unwrap();
+        assert_eq!(text.push_byte(b'd'), Err(TextTooLong));
+        assert_eq!(text.as_str(), "abc");
+        assert_eq!(TextTooLong.to_string(), "text is too long for its place");
+    }
+
+    #[test]
+    fn clipped_texts_with_one_prefix_differ_by_length_and_hash() {
+        let one = Clipped::<4>::from("abcdX");
+        assert_eq!(one.as_str(), "abcd");
+        assert!(one.is_clipped());
+        assert!(one.matches("abcdX"));
+        assert!(!one.matches("abcdY"));
+        assert!(!one.matches("abcd"));
+        assert_ne!(one, Clipped::from("abcdY"));
+        assert_ne!(one, Clipped::from("abcdXX"));
+    }
+
+    #[test]
+    fn a_character_cut_in_two_is_left_out_of_the_prefix() {
+        let clipped = Clipped::<4>::from("abcé");
+        assert_eq!(clipped.as_str(), "abc");
+        assert!(clipped.matches("abcé"));
+    }
+
+    #[test]
+    fn short_text_is_whole() {
+        let clipped = Clipped::<8>::from("holder");
+        assert!(!clipped.is_clipped());
+        assert!(clipped.matches("holder"));
+        assert!(!clipped.matches("holdeR"));
+        assert!(Clipped::<8>::new().matches(""));
+    }
+}

@@ -1,0 +1,156 @@
+//! Monotonic time as an input: [`Instant`], [`Duration`] and [`Now`].
+//!
+//! The core reads no clock. Each call brings a [`Now`]; instants are only added and compared, so
+//! no 64-bit division is linked on small targets.
+
+use crate::timestamp::Timestamp;
+
+/// A length of time in whole milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A length in milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// A length in seconds; saturates.
+    #[must_use]
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds.saturating_mul(1_000))
+    }
+
+    /// The length in milliseconds.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// The sum; saturates.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, or zero where `other` is longer.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// This length `factor` times; saturates.
+    #[must_use]
+    pub const fn saturating_mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+
+    /// Half of this length, rounded down.
+    #[must_use]
+    pub const fn half(self) -> Self {
+        Self(self.0 >> 1)
+    }
+}
+
+impl From<Duration> for core::time::Duration {
+    fn from(duration: Duration) -> Self {
+        Self::from_millis(duration.0)
+    }
+}
+
+/// A point on the host's monotonic clock, in milliseconds from any origin.
+///
+/// The clock must go on while the system is suspended (`CLOCK_BOOTTIME` on Linux): a leader that
+/// slept through its lease has to find out from this value alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The point that lies `millis` after the clock's origin.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the clock's origin.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// The point `duration` later; saturates.
+    #[must_use]
+    pub const fn saturating_add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration.0))
+    }
+
+    /// The point `duration` sooner, or the origin.
+    #[must_use]
+    pub const fn saturating_sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration.0))
+    }
+
+    /// The time since `earlier`, or zero where that lies later.
+    #[must_use]
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// The two clocks at the moment of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The monotonic clock. All decisions rest on it.
+    pub instant: Instant,
+    /// The civil clock, where there is one. It is written into records and decides nothing.
+    pub wall: Option<Timestamp>,
+}
+
+impl Now {
+    /// The moment `instant`, without a civil clock.
+    #[must_use]
+    pub const fn monotonic(instant: Instant) -> Self {
+        Self {
+            instant,
+            wall: None,
+        }
+    }
+
+    /// The moment `instant`, at which the civil clock says `wall`.
+    #[must_use]
+    pub const fn with_wall(instant: Instant, wall: Timestamp) -> Self {
+        Self {
+            instant,
+            wall: Some(wall),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_at_the_end_of_time_saturate() {
+        let end = Instant::from_millis(u64::MAX);
+        assert_eq!(end.saturating_add(Duration::from_secs(1)), end);
+        assert_eq!(Duration::from_secs(u64::MAX).as_millis(), u64::MAX);
+        assert_eq!(
+            Instant::from_millis(5).saturating_since(end),
+            Duration::ZERO
+        );
+        assert_eq!(
+            Instant::from_millis(5).saturating_sub(Duration::from_millis(9)),
+            Instant::default()
+        );
+    }
+
+    #[test]
+    fn half_rounds_down() {
+        assert_eq!(Duration::from_millis(5).half(), Duration::from_millis(2));
+    }
+}
