@@ -5,6 +5,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod elector;
 pub mod lease;
 pub mod machine;
 pub mod prng;
