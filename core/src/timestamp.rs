@@ -1,12 +1,13 @@
 //! Wall-clock time as Kubernetes writes it (`MicroTime`): UTC, in whole microseconds.
 //!
-//! Own code, because calendars of the libraries cost 5 to 9 KB of flash on a Cortex-M3 and this one
-//! about 1 KB. No 64-bit division is in it: such a division is a library call on 32-bit processors.
+//! Own code, because the date libraries cost 5 to 9 KB of flash on a Cortex-M3. No 64-bit division
+//! is in it: on 32-bit processors that is a call into a further half kilobyte.
 
 mod civil;
 mod error;
 mod format;
 mod http_date;
+mod length;
 mod parse;
 
 use core::fmt;
@@ -19,8 +20,8 @@ pub use self::format::TimestampText;
 
 /// An instant of UTC in the years 0001 to 9999, in whole microseconds.
 ///
-/// Later instants are greater. Leap seconds do not exist, as in Unix time. Nothing in a lease is
-/// ever judged by comparing such a time with a clock; it is for writing, and for people to read.
+/// Later instants are greater. Leap seconds do not exist, as in Unix time. It is a time to write
+/// and to show: clocks of different machines disagree, so no lease expires by it.
 ///
 /// ```
 /// use kubelease_core::Timestamp;
@@ -188,74 +189,6 @@ impl Timestamp {
             None => None,
         }
     }
-
-    // Below, a length of time is written as the instant that long after `MIN`.
-
-    const fn from_millis(millis: u64) -> Option<Self> {
-        if millis > MAX_MILLIS {
-            None
-        } else {
-            Self::from_micros(millis.wrapping_mul(1000))
-        }
-    }
-
-    const fn from_micros(micros: u64) -> Option<Self> {
-        let (seconds, micros) = split_micros(micros);
-        Self::from_seconds(seconds, micros)
-    }
-
-    /// A day has 675 · 2⁷ seconds, and all seconds up to `MAX` shifted by 7 fit in 32 bits.
-    const fn from_seconds(seconds: u64, micros: u32) -> Option<Self> {
-        if seconds > Self::MAX.total_seconds() || micros > MAX_MICROS {
-            return None;
-        }
-        let units = (seconds >> 7) as u32;
-        let low = (seconds & 0x7f) as u32;
-        Some(Self {
-            days: units / 675,
-            seconds: (units % 675) << 7 | low,
-            micros,
-        })
-    }
-
-    const fn total_seconds(self) -> u64 {
-        ((self.days.wrapping_mul(675) as u64) << 7).wrapping_add(self.seconds as u64)
-    }
-
-    const fn plus(self, length: Self) -> Option<Self> {
-        // Each sum is at most twice its bound, so none wraps.
-        let micros = self.micros.wrapping_add(length.micros);
-        let (micros, carried) = carry(micros, 1_000_000);
-        let seconds = self
-            .seconds
-            .wrapping_add(length.seconds)
-            .wrapping_add(carried);
-        let (seconds, carried) = carry(seconds, SECONDS_PER_DAY);
-        let days = self.days.wrapping_add(length.days).wrapping_add(carried);
-        if days > MAX_DAYS {
-            None
-        } else {
-            Some(Self {
-                days,
-                seconds,
-                micros,
-            })
-        }
-    }
-
-    const fn minus(self, length: Self) -> Option<Self> {
-        let (micros, borrowed) = borrow(self.micros, length.micros, 1_000_000);
-        let taken = length.seconds.wrapping_add(borrowed);
-        let (seconds, borrowed) = borrow(self.seconds, taken, SECONDS_PER_DAY);
-        match self.days.checked_sub(length.days.wrapping_add(borrowed)) {
-            Some(days) => Some(Self {
-                days,
-                seconds,
-                micros,
-            }),
-            None => None,
-        }
-    }
 }
 
 impl fmt::Display for Timestamp {
@@ -272,47 +205,9 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Whole seconds in `micros`, and the microseconds left over.
-///
-/// A million is 15625 · 2⁶. What is left after the shift is divided as on paper, in four digits of
-/// 16 bits: the remainder and one more digit fit in 32 bits.
-const fn split_micros(micros: u64) -> (u64, u32) {
-    let mut digits = micros >> 6;
-    let mut quotient = 0;
-    let mut remainder = 0_u32;
-    let mut left = 4_u32;
-    while let Some(fewer) = left.checked_sub(1) {
-        let part = remainder << 16 | (digits >> 48) as u32;
-        quotient = quotient << 16 | (part / 15_625) as u64;
-        remainder = part % 15_625;
-        digits <<= 16;
-        left = fewer;
-    }
-    (quotient, remainder << 6 | (micros & 0x3f) as u32)
-}
-
-/// Brings a sum below twice `bound` under it, with what is carried into the next unit.
-const fn carry(sum: u32, bound: u32) -> (u32, u32) {
-    match sum.checked_sub(bound) {
-        Some(rest) => (rest, 1),
-        None => (sum, 0),
-    }
-}
-
-/// `from − taken`, both at most `bound`, and what is borrowed from the next unit to do it.
-const fn borrow(from: u32, taken: u32, bound: u32) -> (u32, u32) {
-    match from.checked_sub(taken) {
-        Some(rest) => (rest, 0),
-        None => (from.wrapping_add(bound).wrapping_sub(taken), 1),
-    }
-}
-
 const SECONDS_PER_DAY: u32 = 86_400;
 const MAX_SECONDS: u32 = 86_399;
 const MAX_MICROS: u32 = 999_999;
-
-/// More than from [`Timestamp::MIN`] to [`Timestamp::MAX`], and its microseconds fit in 64 bits.
-const MAX_MILLIS: u64 = u64::MAX / 1000;
 
 /// Seconds from [`Timestamp::MIN`] to the Unix epoch.
 const UNIX_EPOCH_SECONDS: i64 = Timestamp::UNIX_EPOCH.total_seconds() as i64;
@@ -328,8 +223,8 @@ mod tests {
 
     use super::*;
 
-    const MIN_SECONDS: i64 = -62_135_596_800;
-    const MAX_SECONDS: i64 = 253_402_300_799;
+    const FIRST_SECOND: i64 = -62_135_596_800;
+    const LAST_SECOND: i64 = 253_402_300_799;
 
     fn timestamp(text: &str) -> Timestamp {
         Timestamp::parse(text).unwrap()
@@ -347,8 +242,8 @@ mod tests {
             (-1, 999_999, "1969-12-31T23:59:59.999999Z"),
             (2_147_483_648, 1, "2038-01-19T03:14:08.000001Z"),
             (4_294_967_296, 1, "2106-02-07T06:28:16.000001Z"),
-            (MIN_SECONDS, 0, "0001-01-01T00:00:00.000000Z"),
-            (MAX_SECONDS, 999_999, "9999-12-31T23:59:59.999999Z"),
+            (FIRST_SECOND, 0, "0001-01-01T00:00:00.000000Z"),
+            (LAST_SECOND, 999_999, "9999-12-31T23:59:59.999999Z"),
         ];
         for (seconds, micros, text) in table {
             let timestamp = Timestamp::from_unix(seconds, micros).unwrap();
@@ -366,7 +261,7 @@ mod tests {
             Timestamp::MIN.as_unix_micros(),
             Timestamp::MAX.as_unix_micros(),
         );
-        for seconds in [i64::MIN, MIN_SECONDS - 1, MAX_SECONDS + 1, i64::MAX] {
+        for seconds in [i64::MIN, FIRST_SECOND - 1, LAST_SECOND + 1, i64::MAX] {
             assert_eq!(Timestamp::from_unix(seconds, 0), None, "{seconds}");
         }
         for micros in [i64::MIN, min - 1, max + 1, i64::MAX] {
@@ -490,21 +385,6 @@ mod tests {
     }
 
     #[test]
-    fn microseconds_split_like_a_64_bit_division() {
-        let mut micros = u64::MAX;
-        while micros > 0 {
-            for near in [micros - 1, micros, micros.saturating_add(1)] {
-                let (seconds, rest) = split_micros(near);
-                assert_eq!(
-                    (seconds, u64::from(rest)),
-                    (near / 1_000_000, near % 1_000_000)
-                );
-            }
-            micros = micros / 7 * 5;
-        }
-    }
-
-    #[test]
     fn every_day_of_all_years_comes_back_through_its_text() {
         let mut seconds = 0;
         let mut micros = 0;
@@ -524,7 +404,7 @@ mod tests {
                 "{text}"
             );
             let (unix_seconds, unix_micros) = timestamp.as_unix();
-            let expected = i64::from(days) * 86_400 + i64::from(seconds) + MIN_SECONDS;
+            let expected = i64::from(days) * 86_400 + i64::from(seconds) + FIRST_SECOND;
             assert_eq!((unix_seconds, unix_micros), (expected, micros));
             assert_eq!(
                 Timestamp::from_unix(unix_seconds, unix_micros),
@@ -536,7 +416,7 @@ mod tests {
     #[test]
     fn texts_of_every_tenth_day_or_so_are_those_of_jiff() {
         let mut days_seen = 0;
-        for seconds in (MIN_SECONDS..=MAX_SECONDS).step_by(11 * 86_400 + 12_347) {
+        for seconds in (FIRST_SECOND..=LAST_SECOND).step_by(11 * 86_400 + 12_347) {
             let micros = seconds.rem_euclid(999_983) as u32;
             let ours = Timestamp::from_unix(seconds, micros).unwrap();
             let theirs = jiff::civil::date(1970, 1, 1).at(0, 0, 0, 0)
