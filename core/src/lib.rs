@@ -5,11 +5,15 @@
 #[cfg(test)]
 extern crate std;
 
+mod backoff;
 pub mod elector;
+mod inflight;
 pub mod lease;
 pub mod machine;
+mod monotonic;
 pub mod prng;
 pub mod protocol;
+mod renewal_clock;
 pub mod text;
 pub mod time;
 pub mod timestamp;
