@@ -153,7 +153,7 @@ impl<'a> Elector<'a> {
         self.send(step, now);
         // What was just sent can be made again, so that the second arm is never taken.
         self.in_flight()
-            .map_or(Output::WaitUntil(Instant::default()), Output::Request)
+            .map_or(Output::WaitUntil(now.instant), Output::Request)
     }
 
     /// Takes the answer to request `id`.

@@ -5,8 +5,8 @@ use super::observe::{Judge, Lesson};
 use super::state::Written;
 use super::{Belief, Create, Elector, Next, SLOWEST_RETRY, Sent, State, StopReason};
 use crate::inflight::Pending;
-use crate::lease::{Fence, Holder, LeaseRecord, RecordSpec, RecordTime};
-use crate::protocol::{BadAnswer, Failure, Reply, Response, TroubleKind, Verb};
+use crate::lease::{Fence, LeaseRecord, RecordSpec};
+use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
 
@@ -180,7 +180,11 @@ impl Elector<'_> {
     /// A write was answered by a record: by its own, or it proves nothing.
     fn was_written(&mut self, pending: &Pending<Sent>, written: Written, record: &LeaseRecord) {
         let verb = verb_of(&pending.kind);
-        if !self.is_acknowledged(&pending.kind, written, record) {
+        let sent = self
+            .spec(&pending.kind)
+            .map(RecordSpec::from)
+            .unwrap_or_default();
+        if !self.is_acknowledged(&pending.kind, &sent, record) {
             self.unreadable(BadAnswer::NotMyWrite, verb, true);
             return;
         }
@@ -188,10 +192,7 @@ impl Elector<'_> {
         self.contact.good(verb, now);
         self.backoff.reset();
         self.tell_deletion(record.being_deleted);
-        let spec = record
-            .spec
-            .clone()
-            .unwrap_or_else(|| self.spec_of(&pending.kind, written));
+        let spec = record.spec.clone().unwrap_or(sent);
         self.observed.wrote(record.version.clone(), spec, now);
         let fence = Fence {
             lease_uid: record.version.uid.clone(),
@@ -200,7 +201,7 @@ impl Elector<'_> {
         };
         match (&pending.kind, self.state) {
             (Sent::Release(_), State::Releasing(release)) => {
-                self.released(release.then, crate::protocol::Finish::Released);
+                self.released(release.then, Finish::Released);
                 return;
             }
             (Sent::Create(_), State::Contending | State::Finishing) if self.belief.is_leading() => {
@@ -222,37 +223,18 @@ impl Elector<'_> {
 
     /// The law of truth: another version than the write carried, and where a spec came back, my
     /// holder and my renewTime.
-    fn is_acknowledged(&self, kind: &Sent, written: Written, record: &LeaseRecord) -> bool {
+    fn is_acknowledged(&self, kind: &Sent, sent: &RecordSpec, record: &LeaseRecord) -> bool {
         let carried = match kind {
             Sent::Get | Sent::Create(_) => None,
             Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
         };
         let moved = carried
             .is_none_or(|old| old.version.resource_version != record.version.resource_version);
-        let holder = self.holder_of(kind);
         let mine = record.spec.as_ref().is_none_or(|spec| {
-            spec.holder.matches(holder) && spec.renew_time.timestamp() == Some(written.renew_time)
+            let times = (spec.renew_time.timestamp(), sent.renew_time.timestamp());
+            spec.holder == sent.holder && times.0 == times.1
         });
         moved && mine && !record.version.resource_version.is_empty()
-    }
-
-    const fn holder_of(&self, kind: &Sent) -> &str {
-        match kind {
-            Sent::Release(_) => "",
-            Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => self.config.identity,
-        }
-    }
-
-    /// The spec that a write left, where the answer leaves it out.
-    fn spec_of(&self, kind: &Sent, written: Written) -> RecordSpec {
-        let seconds = self.config.timing.lease_duration_seconds();
-        RecordSpec {
-            holder: Holder::from(self.holder_of(kind)),
-            lease_duration_seconds: i32::try_from(seconds).ok(),
-            acquire_time: RecordTime::Canonical(written.acquire_time),
-            renew_time: RecordTime::Canonical(written.renew_time),
-            lease_transitions: i32::try_from(written.transitions).ok(),
-        }
     }
 
     fn begin_term(&mut self, sent: Instant) {

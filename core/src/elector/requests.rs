@@ -86,35 +86,42 @@ impl Elector<'_> {
         )
     }
 
-    /// The operation of a request in flight, made from state each time.
-    pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
-        let seconds = self.config.timing.lease_duration_seconds();
-        let spec = |written: Written, holder_identity, lease_duration_seconds| LeaseSpec {
+    /// What the write `kind` says; nothing where it is none.
+    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'_>> {
+        let (holder_identity, lease_duration_seconds) = match kind {
+            Sent::Release(_) => ("", RELEASED_SECONDS),
+            Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => (
+                self.config.identity,
+                self.config.timing.lease_duration_seconds(),
+            ),
+        };
+        let written = kind.written()?;
+        Some(LeaseSpec {
             holder_identity,
             lease_duration_seconds,
             acquire_time: Some(written.acquire_time),
             renew_time: written.renew_time,
             lease_transitions: Some(written.transitions),
+        })
+    }
+
+    /// The operation of a request in flight, made from state each time.
+    pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
+        let Some(spec) = self.spec(kind) else {
+            return Some(Operation::Get);
         };
-        let mine = |written| spec(written, self.config.identity, seconds);
-        let (spec, changes, labels) = match *kind {
-            Sent::Get => return Some(Operation::Get),
-            Sent::Create(written) => {
+        let (changes, labels) = match kind {
+            Sent::Get | Sent::Create(_) => {
                 let by_put = self.config.create == Create::Put;
-                let (spec, labels) = (mine(written), self.config.labels);
                 return Some(Operation::Create {
                     spec,
-                    labels,
+                    labels: self.config.labels,
                     by_put,
                 });
             }
-            Sent::Acquire(written) => (mine(written), Changes::Acquire, self.config.labels),
-            Sent::Renew(written) => (mine(written), Changes::Renew, &[][..]),
-            Sent::Release(written) => (
-                spec(written, "", RELEASED_SECONDS),
-                Changes::Release,
-                &[][..],
-            ),
+            Sent::Acquire(_) => (Changes::Acquire, self.config.labels),
+            Sent::Renew(_) => (Changes::Renew, &[][..]),
+            Sent::Release(_) => (Changes::Release, &[][..]),
         };
         let version = &self.observed.record()?.version;
         Some(Operation::Update {
