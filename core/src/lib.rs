@@ -12,3 +12,5 @@ pub mod protocol;
 pub mod text;
 pub mod time;
 pub mod timestamp;
+
+pub use timestamp::{Timestamp, TimestampError, TimestampPart, TimestampText};
