@@ -9,8 +9,10 @@ pub mod lease;
 pub mod machine;
 pub mod prng;
 pub mod protocol;
+pub mod session;
 pub mod text;
 pub mod time;
 pub mod timestamp;
+pub mod wire;
 
 pub use timestamp::{Timestamp, TimestampError, TimestampPart, TimestampText};

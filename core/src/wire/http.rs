@@ -40,6 +40,16 @@ impl Method {
             Self::Patch => "PATCH",
         }
     }
+
+    /// `Content-Type` of the body that it has here.
+    #[must_use]
+    pub const fn content_type(self) -> Option<&'static str> {
+        match self {
+            Self::Get => None,
+            Self::Post | Self::Put => Some(CONTENT_JSON),
+            Self::Patch => Some(CONTENT_MERGE_PATCH),
+        }
+    }
 }
 
 /// One request, whole. `Host`, `Authorization` and `User-Agent` are the transport's; an agent whose
@@ -63,7 +73,9 @@ impl<'a> HttpRequest<'a> {
     /// The target before the `?`.
     #[must_use]
     pub fn path(&self) -> &'a str {
-        self.target.split_once('?').map_or(self.target, |(path, _)| path)
+        self.target
+            .split_once('?')
+            .map_or(self.target, |(path, _)| path)
     }
 
     /// The target after the `?`.
@@ -144,7 +156,15 @@ mod tests {
 
     #[test]
     fn a_retry_after_that_is_no_number_is_not_there() {
-        let bad = ["", "-1", "+1", "1.5", "1 2", "4294967296", "Sun, 06 Nov 1994 08:49:37 GMT"];
+        let bad = [
+            "",
+            "-1",
+            "+1",
+            "1.5",
+            "1 2",
+            "4294967296",
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+        ];
         for value in bad {
             let mut headers = Headers::default();
             headers.take(b"Retry-After", value.as_bytes());

@@ -69,7 +69,9 @@ impl<'b> ByteWriter<'b> {
                 break;
             }
         }
-        let (_, digits) = digits.split_at_checked(digits.len().wrapping_sub(used)).unwrap_or_default();
+        let (_, digits) = digits
+            .split_at_checked(digits.len().wrapping_sub(used))
+            .unwrap_or_default();
         self.put(digits);
     }
 
@@ -78,7 +80,10 @@ impl<'b> ByteWriter<'b> {
         self.put(b"\"");
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let plain = rest.iter().position(|byte| needs_escape(*byte)).unwrap_or(rest.len());
+            let plain = rest
+                .iter()
+                .position(|byte| needs_escape(*byte))
+                .unwrap_or(rest.len());
             let (run, after) = rest.split_at_checked(plain).unwrap_or((rest, &[]));
             self.put(run);
             rest = after;
@@ -101,7 +106,14 @@ impl<'b> ByteWriter<'b> {
         if byte == b'"' || byte == b'\\' {
             self.put(&[b'\\', byte]);
         } else {
-            self.put(&[b'\\', b'u', b'0', b'0', b'0'.wrapping_add(byte >> 4), hex_digit(byte & 15)]);
+            self.put(&[
+                b'\\',
+                b'u',
+                b'0',
+                b'0',
+                b'0'.wrapping_add(byte >> 4),
+                hex_digit(byte & 15),
+            ]);
         }
     }
 }
@@ -138,7 +150,10 @@ mod tests {
     #[test]
     fn numbers_are_decimal() {
         for number in [0, 7, 10, 99, 1_000, 2_147_483_647, u32::MAX] {
-            assert_eq!(written(|out| out.put_number(number)), std::format!("{number}"));
+            assert_eq!(
+                written(|out| out.put_number(number)),
+                std::format!("{number}")
+            );
         }
     }
 
@@ -147,7 +162,11 @@ mod tests {
         let all: String = (0..=0x2ff_u32).filter_map(char::from_u32).collect();
         for text in ["", "a", "\"", "\\", "a\"b\\c", "\0", "é😀\u{2028}<>&", &all] {
             let json = written(|out| out.put_text(text));
-            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text, "{json}");
+            assert_eq!(
+                serde_json::from_str::<String>(&json).unwrap(),
+                text,
+                "{json}"
+            );
         }
     }
 

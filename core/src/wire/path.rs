@@ -127,7 +127,9 @@ impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NamespaceEmpty => "expected a namespace, found an empty text",
-            Self::NamespaceTooLong => "expected a namespace of at most 63 bytes, found a longer one",
+            Self::NamespaceTooLong => {
+                "expected a namespace of at most 63 bytes, found a longer one"
+            }
             Self::NamespaceMalformed => {
                 "expected a namespace of a-z, 0-9 and inner '-', found something else"
             }
@@ -156,7 +158,15 @@ mod tests {
     #[test]
     fn ok_names_that_the_server_takes() {
         let longest = "a".repeat(253);
-        for name in ["a", "0", "a-b", "a.b", "1.2-3.4", "node-1.example.com", &longest] {
+        for name in [
+            "a",
+            "0",
+            "a-b",
+            "a.b",
+            "1.2-3.4",
+            "node-1.example.com",
+            &longest,
+        ] {
             assert_eq!(path("default", name), Ok(()), "{name}");
         }
         assert_eq!(path(&"n".repeat(63), "a"), Ok(()));
@@ -165,17 +175,46 @@ mod tests {
     #[test]
     fn err_names_that_the_server_refuses() {
         let bad = [
-            "Cluster Coordinator", "Node-A", "a/b", "..", ".", "-", "a-", "-a", "a.", ".a", "a..b",
-            "a.-b", "a-.b", "a_b", "a%2fb", "é", "a\0", "a ", "a?b", "a#b",
+            "Cluster Coordinator",
+            "Node-A",
+            "a/b",
+            "..",
+            ".",
+            "-",
+            "a-",
+            "-a",
+            "a.",
+            ".a",
+            "a..b",
+            "a.-b",
+            "a-.b",
+            "a_b",
+            "a%2fb",
+            "é",
+            "a\0",
+            "a ",
+            "a?b",
+            "a#b",
         ];
         for name in bad {
-            assert_eq!(path("default", name), Err(PathError::NameMalformed), "{name}");
+            assert_eq!(
+                path("default", name),
+                Err(PathError::NameMalformed),
+                "{name}"
+            );
         }
         for namespace in ["a.b", "A", "a/b", "..", "-a", "a-", "a b"] {
-            assert_eq!(path(namespace, "a"), Err(PathError::NamespaceMalformed), "{namespace}");
+            assert_eq!(
+                path(namespace, "a"),
+                Err(PathError::NamespaceMalformed),
+                "{namespace}"
+            );
         }
         assert_eq!(path("default", ""), Err(PathError::NameEmpty));
-        assert_eq!(path("default", &"a".repeat(254)), Err(PathError::NameTooLong));
+        assert_eq!(
+            path("default", &"a".repeat(254)),
+            Err(PathError::NameTooLong)
+        );
         assert_eq!(path("", "a"), Err(PathError::NamespaceEmpty));
         assert_eq!(path(&"n".repeat(64), "a"), Err(PathError::NamespaceTooLong));
     }
@@ -211,7 +250,10 @@ mod tests {
             written(|out| path.write_path(out, true)),
             "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
         );
-        assert_eq!(written(|out| write_query(out, false, 5000)), "timeout=5000ms");
+        assert_eq!(
+            written(|out| write_query(out, false, 5000)),
+            "timeout=5000ms"
+        );
         assert_eq!(
             written(|out| write_query(out, true, u32::MAX)),
             "fieldManager=kubelease&timeout=4294967295ms"
