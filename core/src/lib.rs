@@ -58,8 +58,10 @@ mod monotonic;
 pub mod prng;
 pub mod protocol;
 mod renewal_clock;
+pub mod session;
 pub mod text;
 pub mod time;
 pub mod timestamp;
+pub mod wire;
 
 pub use timestamp::{Timestamp, TimestampError, TimestampPart, TimestampText};
