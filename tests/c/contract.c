@@ -247,21 +247,22 @@ static int calls_out_of_order_and_wrong_ids_change_nothing(void)
     return 1;
 }
 
-/* The whole elector as its own log hook sees it. */
+struct reentered {
+    kl_elector elector;
+    int good;
+};
+
+/* Calls everything on the elector whose hook it is. */
 static void reentering_hook(void *user, uint32_t level, uint32_t code, uint64_t a, uint64_t b)
 {
-    kl_elector *elector = user;
-    int *good = (int *)((char *)user + sizeof *elector);
+    struct reentered *object = user;
     (void)level, (void)code, (void)a, (void)b;
-    *good = all_refuse(elector, KL_ERR_REENTRANT) ? *good + 1 : -1000;
+    object->good = all_refuse(&object->elector, KL_ERR_REENTRANT) ? object->good + 1 : -1000;
 }
 
 static int a_call_from_the_hook_is_refused(void)
 {
-    static struct {
-        kl_elector elector;
-        int good;
-    } object;
+    static struct reentered object;
     uint32_t id;
     CHECK(begin(&object.elector, &id));
     CHECK_INT(kl_elector_set_log(&object.elector, reentering_hook, &object), KL_OK);
