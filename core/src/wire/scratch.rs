@@ -82,7 +82,9 @@ impl Scratch {
         };
         digits.iter().try_fold(0_i32, |number, byte| {
             let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
-            number.checked_mul(10)?.checked_add(sign * i32::from(digit))
+            number
+                .checked_mul(10)?
+                .checked_add(i32::from(digit).wrapping_mul(sign))
         })
     }
 }
