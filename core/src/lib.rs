@@ -15,6 +15,8 @@
 //! * [`time`], [`timestamp`], [`text`], [`prng`]: the ground floor.
 //! * [`lease`], [`protocol`]: the record, and the words between a machine and its driver.
 //! * [`elector`]: the machine.
+//! * [`wire`]: the REST API in bytes, with constant memory.
+//! * [`session`]: one machine and the wire format together, for drivers that deal in bytes.
 //!
 //! # The laws
 //!
@@ -58,8 +60,10 @@ mod monotonic;
 pub mod prng;
 pub mod protocol;
 mod renewal_clock;
+pub mod session;
 pub mod text;
 pub mod time;
 pub mod timestamp;
+pub mod wire;
 
 pub use timestamp::{Timestamp, TimestampError, TimestampPart, TimestampText};
