@@ -31,6 +31,22 @@ impl Duration {
         self.0
     }
 
+    /// Whole seconds, at most `u32::MAX`, and the milliseconds that are left over.
+    #[must_use]
+    pub fn as_secs_and_millis(self) -> (u32, u32) {
+        // Two steps of 32-bit division: the first takes the bits above the lowest 16.
+        let Ok(high) = u32::try_from(self.0 >> 16) else {
+            return (u32::MAX, 0);
+        };
+        let low = u32::try_from(self.0 & 0xffff).unwrap_or(0);
+        let rest = (high % 1_000).wrapping_mul(1 << 16).wrapping_add(low);
+        let seconds = u64::from(high / 1_000).saturating_mul(1 << 16);
+        match u32::try_from(seconds.saturating_add(u64::from(rest / 1_000))) {
+            Ok(seconds) => (seconds, rest % 1_000),
+            Err(_) => (u32::MAX, 0),
+        }
+    }
+
     /// The sum; saturates.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
@@ -146,6 +162,32 @@ mod tests {
         assert_eq!(
             Instant::from_millis(5).saturating_sub(Duration::from_millis(9)),
             Instant::default()
+        );
+    }
+
+    #[test]
+    fn seconds_and_the_rest_agree_with_long_division() {
+        for millis in [
+            0,
+            1,
+            999,
+            1_000,
+            65_535,
+            65_536,
+            137_000,
+            4_294_967_295,
+            4_294_967_296_123,
+        ] {
+            let (seconds, rest) = Duration::from_millis(millis).as_secs_and_millis();
+            let expected = u32::try_from(millis / 1_000).unwrap_or(u32::MAX);
+            assert_eq!(seconds, expected, "{millis}");
+            if expected != u32::MAX {
+                assert_eq!(u64::from(rest), millis % 1_000, "{millis}");
+            }
+        }
+        assert_eq!(
+            Duration::from_millis(u64::MAX).as_secs_and_millis(),
+            (u32::MAX, 0)
         );
     }
 
