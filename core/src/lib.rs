@@ -15,6 +15,7 @@
 //! * [`time`], [`timestamp`], [`text`], [`prng`]: the ground floor.
 //! * [`lease`], [`protocol`]: the record, and the words between a machine and its driver.
 //! * [`elector`]: the machine.
+//! * `drive` (feature `async`): one async loop for every runtime.
 //!
 //! # The laws
 //!
@@ -50,6 +51,8 @@
 extern crate std;
 
 mod backoff;
+#[cfg(feature = "async")]
+pub mod drive;
 pub mod elector;
 mod inflight;
 pub mod lease;
