@@ -135,7 +135,7 @@ mod tests {
             ),
             (
                 StartError::Path(PathError::NameEmpty),
-                "namespace or name: expected a name, found an empty one",
+                "namespace or name: expected a lease name, found an empty text",
             ),
             (
                 StartError::Config(ConfigError::Timing(TimingError::LeaseDurationZero)),
