@@ -58,6 +58,8 @@ mod identity;
 mod settings;
 mod state;
 mod task;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use kubelease_core;
 pub use kubelease_core::elector::{Create, Timing};
