@@ -17,6 +17,7 @@
 //! * [`elector`]: the machine.
 //! * [`wire`]: the REST API in bytes, with constant memory.
 //! * [`session`]: one machine and the wire format together, for drivers that deal in bytes.
+//! * `drive` (feature `async`): one async loop for every runtime.
 //!
 //! # The laws
 //!
@@ -52,6 +53,8 @@
 extern crate std;
 
 mod backoff;
+#[cfg(feature = "async")]
+pub mod drive;
 pub mod elector;
 mod inflight;
 pub mod lease;
