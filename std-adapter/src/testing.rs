@@ -77,6 +77,7 @@ mod merge;
 mod micro_time;
 mod negotiate;
 mod outgoing;
+mod page;
 mod patch;
 mod read;
 mod request;

@@ -1,6 +1,6 @@
 //! Server-side apply, as far as Leases need it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -29,10 +29,12 @@ pub(super) fn apply(call: &mut Call<'_>) -> Outcome {
     let sent = decoded(call, &document)?;
     check_name(call, &sent.object)?;
     check_namespace(call, &sent.object)?;
-    let owned: BTreeSet<Path> = applied_fields(&document.value);
+    // The book-keeping sees the configuration as it was written: the same time in another form
+    // is another value.
+    let wanted = fields::of(&document.value);
     match call.stored() {
-        None => create(call, sent, owned),
-        Some(old) => change(call, &old, &sent, owned),
+        None => create(call, sent, wanted.into_keys().collect()),
+        Some(old) => change(call, &old, &sent, &wanted),
     }
 }
 
@@ -105,11 +107,6 @@ fn without_field(why: &str) -> String {
     format!("{start}Go value of type {kind}")
 }
 
-/// The fields that the configuration names, null or not.
-fn applied_fields(value: &Value) -> BTreeSet<Path> {
-    fields::of(value).into_keys().collect()
-}
-
 fn entry(call: &Call<'_>, owned: BTreeSet<Path>, time: Option<String>) -> Entry {
     Entry {
         manager: call.manager(),
@@ -131,15 +128,18 @@ fn create(call: &mut Call<'_>, mut sent: Sent, owned: BTreeSet<Path>) -> Outcome
     check_may_create(call)?;
     take_meta(&mut sent.object, "resourceVersion");
     let time = Some(call.api.clock.time());
-    let mut object = sent.object.clone();
-    managed::store(&mut object, vec![entry(call, owned, time)]);
-    let managed = take_meta(&mut object, "managedFields");
-    new_object(call, Sent { managed, ..sent }, "Apply")
+    let applier = entry(call, owned, time);
+    new_object(call, sent, Some(applier))
 }
 
-fn change(call: &mut Call<'_>, old: &Value, sent: &Sent, owned: BTreeSet<Path>) -> Outcome {
+fn change(
+    call: &mut Call<'_>,
+    old: &Value,
+    sent: &Sent,
+    wanted: &BTreeMap<Path, Value>,
+) -> Outcome {
     let before = fields::of(old);
-    let wanted = fields::of(&sent.object);
+    let owned: BTreeSet<Path> = wanted.keys().cloned().collect();
     let changed: BTreeSet<Path> = wanted
         .iter()
         .filter(|(path, value)| before.get(*path) != Some(*value))
@@ -165,7 +165,7 @@ fn change(call: &mut Call<'_>, old: &Value, sent: &Sent, owned: BTreeSet<Path>) 
         let (group, kind) = (call.resource.group, call.resource.kind);
         return Err(invalid(group, kind, call.target.name(), &causes));
     }
-    let is_object_changed = fields::of(&new) != before;
+    let is_object_changed = !changed.is_empty() || fields::of(&new) != before;
     let former_time = former.as_ref().and_then(|entry| entry.time.clone());
     let time = if is_object_changed {
         Some(call.api.clock.time())

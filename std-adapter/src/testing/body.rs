@@ -71,7 +71,8 @@ pub(super) fn check_size(call: &Call<'_>) -> Result<(), Box<Answer>> {
 
 /// Refuses a body that is no JSON; no type at all counts as JSON.
 ///
-/// YAML and protobuf are refused too, unlike by the real server, but for JSON sent as YAML.
+/// YAML and protobuf are refused too, unlike by the real server, but for JSON sent as YAML: what
+/// is sent as protobuf is said to be none.
 pub(super) fn content_type(call: &Call<'_>) -> Result<(), Box<Answer>> {
     let header = call.request.header("content-type").unwrap_or_default();
     let media = header
@@ -82,6 +83,12 @@ pub(super) fn content_type(call: &Call<'_>) -> Result<(), Box<Answer>> {
         .to_ascii_lowercase();
     match media.as_str() {
         "application/json" | "application/yaml" => Ok(()),
+        "application/vnd.kubernetes.protobuf" => Err(bad_request(&format!(
+            "the object provided is unrecognized (must be of type {}): provided data does not \
+             appear to be a protobuf message, expected prefix [107 56 115 0] ({})",
+            call.resource.kind,
+            excerpt(&call.request.body)
+        ))),
         "" if header.is_empty() => Ok(()),
         _ => Err(unsupported_media_type()),
     }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::body::{self, Sent};
-use super::managed::{self, Writer};
+use super::managed::{self, Entry, Writer};
 use super::negotiate::options;
-use super::schema::arrange_meta;
+use super::schema::{arrange_meta, drop_gated_fields};
 use super::status::{
     Cause, already_exists, bad_request, details, failure, internal, invalid, namespace_not_found,
 };
@@ -18,7 +18,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Outcome {
     options(call.request, "CreateOptions")?;
     let sent = body::read(call)?;
     check_namespace(call, &sent.object)?;
-    new_object(call, sent, "Update")
+    new_object(call, sent, None)
 }
 
 /// The namespace of the object must be that of the path, or absent.
@@ -34,8 +34,8 @@ pub(super) fn check_namespace(call: &Call<'_>, object: &Value) -> Result<(), Box
     Ok(())
 }
 
-/// Stores an object that is not there yet.
-pub(super) fn new_object(call: &mut Call<'_>, sent: Sent, operation: &str) -> Outcome {
+/// Stores an object that is not there yet. One that was applied belongs to its applier.
+pub(super) fn new_object(call: &mut Call<'_>, sent: Sent, applier: Option<Entry>) -> Outcome {
     let Sent {
         mut object,
         mut warnings,
@@ -53,9 +53,12 @@ pub(super) fn new_object(call: &mut Call<'_>, sent: Sent, operation: &str) -> Ou
             &causes,
         ));
     }
-    if operation == "Update" {
-        managed::track(None, &mut object, None, &writer(call));
+    match applier {
+        Some(entry) => managed::store(&mut object, vec![entry]),
+        None => managed::track(None, &mut object, None, &writer(call)),
     }
+    drop_gated_fields(&mut object);
+    add_defaults(call, &mut object);
     refuse_version(&object)?;
     let key = call.key_of(&name);
     if let Some(there) = call.api.store.get(&key) {
@@ -100,22 +103,28 @@ fn prepare(call: &mut Call<'_>, object: &mut Value) -> String {
     }
     set_meta(object, "uid", call.api.store.uid().into());
     set_meta(object, "creationTimestamp", call.api.clock.time().into());
-    kind_defaults(call, object, &name);
+    label_namespace(call, object, &name);
     arrange_meta(object);
     name
 }
 
-/// What the server adds to objects of some kinds.
-fn kind_defaults(call: &Call<'_>, object: &mut Value, name: &str) {
+/// The label that every Namespace has.
+fn label_namespace(call: &Call<'_>, object: &mut Value, name: &str) {
+    if call.resource.kind == "Namespace"
+        && let Some(Value::Object(meta)) = object.get_mut("metadata")
+    {
+        let labels = meta.entry("labels").or_insert_with(|| Map::new().into());
+        labels["kubernetes.io/metadata.name"] = name.into();
+    }
+}
+
+/// What the server adds to objects of some kinds; it belongs to no manager.
+fn add_defaults(call: &Call<'_>, object: &mut Value) {
     let Value::Object(members) = object else {
         return;
     };
     match call.resource.kind {
         "Namespace" => {
-            if let Some(Value::Object(meta)) = members.get_mut("metadata") {
-                let labels = meta.entry("labels").or_insert_with(|| Map::new().into());
-                labels["kubernetes.io/metadata.name"] = name.into();
-            }
             members.insert("spec".into(), json!({"finalizers": ["kubernetes"]}));
             members.insert("status".into(), json!({"phase": "Active"}));
         }

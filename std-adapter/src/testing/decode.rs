@@ -38,19 +38,7 @@ pub(super) fn object(resource: &Resource, document: &Document) -> Result<Decoded
         .map(|path| format!("duplicate field {path:?}"));
     let mut warnings: Vec<_> = duplicates.collect();
     warnings.append(&mut decoder.warnings);
-    let mut object = object;
-    if let Value::Object(members) = &mut object {
-        drop_gated_fields(members);
-    }
     Ok(Decoded { object, warnings })
-}
-
-/// Fields of the coordinated election, whose gate is off, vanish without a word.
-fn drop_gated_fields(object: &mut Map<String, Value>) {
-    if let Some(Value::Object(spec)) = object.get_mut("spec") {
-        spec.shift_remove("strategy");
-        spec.shift_remove("preferredHolder");
-    }
 }
 
 struct Decoder<'a> {

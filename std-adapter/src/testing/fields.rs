@@ -17,6 +17,10 @@ pub(super) fn of(object: &Value) -> BTreeMap<Path, Value> {
         match key.as_str() {
             "kind" | "apiVersion" => {}
             "metadata" => meta(&mut fields, value),
+            // It is set and taken as a whole.
+            "involvedObject" => {
+                fields.insert(vec![format!("f:{key}")], value.clone());
+            }
             "data" => map(&mut fields, &["f:data".to_owned()], value),
             _ => structure(&mut fields, &[format!("f:{key}")], value),
         }
@@ -68,6 +72,10 @@ fn structure(fields: &mut BTreeMap<Path, Value>, at: &[String], value: &Value) {
         fields.insert(at.to_vec(), value.clone());
         return;
     };
+    if at.last().is_some_and(|last| last == "f:resourceAttributes") {
+        // A pointer, unlike other structs.
+        fields.insert(at.to_vec(), Value::Null);
+    }
     for (key, value) in members {
         let mut path = at.to_vec();
         path.push(format!("f:{key}"));

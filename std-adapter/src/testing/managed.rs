@@ -132,6 +132,8 @@ pub(super) fn update(
         } else {
             entry.fields.retain(|path| !changed.contains(path));
         }
-        entry.fields.retain(|path| after.contains_key(path));
+        entry
+            .fields
+            .retain(|path| after.contains_key(path) || !before.contains_key(path));
     }
 }

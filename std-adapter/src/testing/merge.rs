@@ -50,14 +50,15 @@ pub(super) fn strategic(target: &mut Value, patch: &Value) {
         let (Some(mut merged), Some(added)) = (before, added) else {
             continue;
         };
-        for item in added {
+        // What is new comes in front of what was there.
+        for item in added.into_iter().rev() {
             let same = |other: &&mut Value| match item.get("uid") {
                 Some(uid) => other.get("uid") == Some(uid),
                 None => **other == item,
             };
             match merged.iter_mut().find(same) {
                 Some(other) => merge(other, &item),
-                None => merged.push(item),
+                None => merged.insert(0, item),
             }
         }
         target["metadata"][key] = Value::Array(merged);
@@ -130,7 +131,7 @@ mod tests {
         let patch =
             json!({"metadata": {"ownerReferences": [{"uid": "2"}, {"uid": "1", "name": "b"}]}});
         strategic(&mut object, &patch);
-        let expected = json!([{"uid": "1", "name": "b"}, {"uid": "2"}]);
+        let expected = json!([{"uid": "2"}, {"uid": "1", "name": "b"}]);
         assert_eq!(object["metadata"]["ownerReferences"], expected);
     }
 

@@ -37,6 +37,10 @@ pub(super) fn form(request: &Request, is_watch: bool) -> Result<Form, Box<Answer
         }
     }
     let mut refusal = not_acceptable();
+    if let (Some(_), Content::Pretty(body)) = (accept.find("application/*"), &refusal.body) {
+        // It is good enough for the refusal itself, which then is written as usual.
+        refusal.body = Content::Json(body.clone());
+    }
     if let (true, Content::Pretty(body)) = (is_watch, &mut refusal.body) {
         let message = body
             .get("message")

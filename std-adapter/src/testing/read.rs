@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::negotiate::refuse;
+use super::page;
 use super::request::Request;
 use super::select::Selector;
 use super::status::{Cause, bad_request, failure, internal, not_found, version_too_large};
@@ -60,7 +61,11 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     }
     let is_exact = call.request.given("resourceVersionMatch").as_deref() == Some("Exact");
     let (version, after) = match call.request.given("continue") {
-        Some(token) => page(&token)?,
+        Some(token) => page::read(&token).map_err(|error| {
+            bad_request(&format!(
+                "invalid continue token: continue key is not valid: {error}"
+            ))
+        })?,
         None if is_exact => (version, None),
         None => (call.api.store.version(), None),
     };
@@ -68,27 +73,27 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
         let message = "The resourceVersion for the provided list is too old.";
         return Err(Box::new(failure(410, "Expired", message, None)));
     }
-    let found = objects_at(
+    let all = objects_at(
         &call.api.store,
         version,
         call.resource.plural,
         &call.target.namespace,
     );
-    let mut found: Vec<_> = found
+    let rest = all
         .into_iter()
-        .filter(|(_, object)| selector.matches(object))
-        .collect();
-    if let Some(after) = after {
-        found.retain(|(key, _)| position(key) > after);
-    }
+        .filter(|(key, _)| after.as_ref().is_none_or(|a| position(key) > *a));
     let mut meta = Map::new();
     meta.insert("resourceVersion".into(), version.to_string().into());
-    let limit = usize::try_from(limit).unwrap_or(0);
-    if limit > 0 && found.len() > limit {
-        let left = found.split_off(limit).len();
-        if let Some((last, _)) = found.last() {
-            meta.insert("continue".into(), token(version, last).into());
-        }
+    let limit = usize::try_from(limit)
+        .ok()
+        .filter(|limit| *limit > 0)
+        .unwrap_or(usize::MAX);
+    let (found, left) = first_page(rest, &selector, limit);
+    if let (Some((last, _)), true) = (found.last(), left > 0) {
+        meta.insert(
+            "continue".into(),
+            page::token(version, &position(last)).into(),
+        );
         if call.request.given("labelSelector").is_none() {
             meta.insert("remainingItemCount".into(), left.into());
         }
@@ -158,25 +163,22 @@ fn objects_at(store: &Store, version: u64, resource: &str, namespace: &str) -> V
     objects.into_iter().collect()
 }
 
+/// The objects that match, up to a limit, and how many come after the last of them, matching or
+/// not: the server does not look at those.
+fn first_page(
+    mut rest: impl Iterator<Item = (Key, Value)>,
+    selector: &Selector,
+    limit: usize,
+) -> (Vec<(Key, Value)>, usize) {
+    let found = rest
+        .by_ref()
+        .filter(|(_, object)| selector.matches(object))
+        .take(limit)
+        .collect();
+    (found, rest.count())
+}
+
+/// Where an object stands in the order of a list.
 fn position(key: &Key) -> String {
     format!("{}/{}", key.namespace, key.name)
-}
-
-/// Where the next page begins; opaque to clients, as the real server's tokens are.
-fn token(version: u64, last: &Key) -> String {
-    let text = format!("{version}/{}", position(last));
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn page(token: &str) -> Result<(u64, Option<String>), Box<Answer>> {
-    let bytes: Option<Vec<u8>> = (0..token.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(token.get(at..at + 2)?, 16).ok())
-        .collect();
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let parts = text.as_deref().and_then(|text| text.split_once('/'));
-    let found = parts.and_then(|(version, last)| Some((version.parse().ok()?, last.to_owned())));
-    let (version, last) =
-        found.ok_or_else(|| bad_request("invalid continue token: continue key is not valid"))?;
-    Ok((version, Some(last)))
 }

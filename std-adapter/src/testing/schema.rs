@@ -99,8 +99,16 @@ fn arrange(object: &mut Value, kind: &Struct) {
     *members = arranged;
 }
 
-/// `coordination/v1.Lease`; `strategy` and `preferredHolder` are dropped after decoding, since the
-/// gate `CoordinatedLeaderElection` is off.
+/// Takes the fields of the coordinated election away, whose gate `CoordinatedLeaderElection` is
+/// off. The book-keeping of managedFields has seen them by then.
+pub(super) fn drop_gated_fields(object: &mut Value) {
+    if let Some(Value::Object(spec)) = object.get_mut("spec") {
+        spec.shift_remove("strategy");
+        spec.shift_remove("preferredHolder");
+    }
+}
+
+/// `coordination/v1.Lease`
 pub(super) static LEASE: Struct = Struct {
     name: "Lease",
     members: &[

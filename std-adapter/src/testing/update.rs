@@ -9,7 +9,7 @@ use super::body::{self, Sent};
 use super::create::{check_namespace, new_object, set_meta, size_limit, take_meta, writer};
 use super::managed;
 use super::negotiate::options;
-use super::schema::arrange_meta;
+use super::schema::{arrange_meta, drop_gated_fields};
 use super::status::{Cause, MODIFIED, bad_request, conflict, internal, invalid, not_found};
 use super::store::version_of;
 use super::validate;
@@ -43,7 +43,7 @@ fn create_by_put(call: &mut Call<'_>, mut sent: Sent) -> Outcome {
         parse_version(version.as_str().unwrap_or_default())?;
     }
     check_may_create(call)?;
-    new_object(call, sent, "Update")
+    new_object(call, sent, None)
 }
 
 /// Who creates by PUT or apply needs the right to create the object of that name.
@@ -159,6 +159,7 @@ pub(super) fn finish(
     mut new: Value,
     warnings: &[String],
 ) -> Outcome {
+    drop_gated_fields(&mut new);
     set_meta(
         &mut new,
         "resourceVersion",
