@@ -264,3 +264,94 @@ fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, StartError> {
 fn proxy(url: &str) -> Result<Proxy, StartError> {
     Proxy::all(url).map_err(|_| StartError::Proxy)
 }
+
+#[cfg(test)]
+mod tests {
+    use kubelease_core::elector::ConfigError;
+    use kubelease_core::wire::path::PathError;
+
+    use super::*;
+
+    /// A builder that lacks nothing.
+    fn complete() -> Builder {
+        Elector::builder()
+            .server("https://127.0.0.1:6443")
+            .namespace("n")
+            .name("l")
+    }
+
+    fn error(builder: Builder) -> StartError {
+        builder.start().unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn what_has_no_default_must_be_given() {
+        complete().start().unwrap();
+        let builder = Elector::builder();
+        assert_eq!(error(builder.clone()), StartError::Missing("server"));
+        let builder = builder.server("http://[::1]:80");
+        assert_eq!(error(builder.clone()), StartError::Missing("namespace"));
+        assert_eq!(error(builder.namespace("n")), StartError::Missing("name"));
+    }
+
+    #[tokio::test]
+    async fn a_server_is_an_http_url_and_nothing_more() {
+        let good = [
+            "http://a",
+            "https://a/",
+            "https://a:6443/k8s/clusters/c-1",
+            "https://[fd00::1]:6443",
+        ];
+        for url in good {
+            assert!(server_url(url).is_some(), "{url}");
+        }
+        let bad = [
+            "",
+            "10.0.0.1",
+            "10.0.0.1:443",
+            "ftp://a",
+            "unix:///run/a",
+            "https://",
+            "https://u@a",
+            "https://u:p@a",
+            "https://a?q",
+            "https://a#f",
+        ];
+        for url in bad {
+            assert_eq!(error(complete().server(url)), StartError::Server, "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_core_or_the_client_refuses_is_refused_before_anything_runs() {
+        let cases = [
+            (complete().bearer_token("a\nb"), StartError::BearerToken),
+            (complete().ca_pem("no certificate"), StartError::CaPem),
+            (complete().proxy("no url"), StartError::Proxy),
+            (
+                complete().name("UPPER"),
+                StartError::Path(PathError::NameMalformed),
+            ),
+            (
+                complete().identity(""),
+                StartError::Config(ConfigError::IdentityEmpty),
+            ),
+            (
+                complete().label("", "x"),
+                StartError::Config(ConfigError::LabelInvalid),
+            ),
+        ];
+        for (builder, expected) in cases {
+            assert_eq!(error(builder), expected);
+        }
+    }
+
+    #[test]
+    fn a_token_is_marked_so_that_nobody_prints_it() {
+        let secret = Secret("s3cret".to_owned());
+        assert_eq!(format!("{secret:?}"), "Secret");
+        let header = secret.header().unwrap();
+        assert_eq!(header.as_bytes(), b"Bearer s3cret");
+        assert!(!format!("{header:?}").contains("s3cret"));
+    }
+}

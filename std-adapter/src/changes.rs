@@ -65,3 +65,46 @@ impl Stream for Changes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::task::Waker;
+
+    use tokio::sync::broadcast;
+
+    use super::*;
+
+    fn poll(changes: &mut Changes) -> Poll<Option<Event>> {
+        Pin::new(changes).poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn a_reader_that_falls_behind_loses_the_oldest_and_knows_how_many() {
+        let sender = broadcast::Sender::new(4);
+        let mut changes = Changes::new(None, Some(sender.subscribe()));
+        assert_eq!(poll(&mut changes), Poll::Pending);
+        for term in 1..=10 {
+            sender.send(Event::StartedLeading { term }).unwrap();
+        }
+        drop(sender);
+        for term in 7..=10 {
+            assert_eq!(
+                poll(&mut changes),
+                Poll::Ready(Some(Event::StartedLeading { term }))
+            );
+        }
+        assert_eq!(poll(&mut changes), Poll::Ready(None));
+        assert_eq!(changes.missed(), 6);
+    }
+
+    #[test]
+    fn what_holds_already_comes_first_and_the_end_at_last() {
+        let mut changes = Changes::new(Some(Event::VersionWentBack), None);
+        assert_eq!(
+            poll(&mut changes),
+            Poll::Ready(Some(Event::VersionWentBack))
+        );
+        assert_eq!(poll(&mut changes), Poll::Ready(None));
+        assert_eq!(poll(&mut changes), Poll::Ready(None));
+    }
+}

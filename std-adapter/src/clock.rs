@@ -176,3 +176,62 @@ mod suspend {
         Ok(())
     }
 }
+
+#[cfg(all(test, any(target_os = "linux", target_vendor = "apple")))]
+mod tests {
+    use kubelease_core::time;
+
+    use super::*;
+
+    /// Far longer than any sleep here, on the slowest machine.
+    const LONG: Duration = Duration::from_secs(10);
+
+    async fn sleeps_until_its_instant<C: Clock>(clock: C) {
+        for millis in [0, 1, 40] {
+            let start = clock.now().instant;
+            let at = start.saturating_add(time::Duration::from_millis(millis));
+            let sleep = tokio::time::timeout(LONG, clock.sleep_until(at));
+            sleep.await.expect("the timer fires");
+            assert!(clock.now().instant >= at, "{millis} ms");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_system_clock_sleeps_until_its_own_instant() {
+        sleeps_until_its_instant(SystemClock::new()).await;
+    }
+
+    #[tokio::test]
+    async fn a_sleep_until_the_past_or_the_origin_ends_at_once() {
+        let clock = SystemClock::new();
+        for at in [Instant::default(), clock.now().instant] {
+            let sleep = tokio::time::timeout(LONG, clock.sleep_until(at));
+            sleep.await.expect("no wait at all");
+        }
+    }
+
+    /// A clock with the default sleep.
+    #[derive(Debug)]
+    struct Napping(SystemClock);
+
+    impl Clock for Napping {
+        fn now(&self) -> Now {
+            self.0.now()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_default_sleep_ends_at_its_instant_too() {
+        sleeps_until_its_instant(Napping(SystemClock::new())).await;
+    }
+
+    #[test]
+    fn the_civil_clock_says_a_time_of_this_century() {
+        let wall = SystemClock::new().now().wall.unwrap();
+        let (seconds, _) = wall.as_unix();
+        assert!(
+            (1_700_000_000..4_102_444_800).contains(&seconds),
+            "{seconds}"
+        );
+    }
+}

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::changes::Changes;
 use crate::error::ShutdownError;
+use crate::guard::Guard;
 use crate::http::LastError;
 use crate::state::Shared;
 use crate::task::{Call, Outcome};
@@ -53,21 +54,30 @@ impl Handle {
     /// from suspend a moment ago.
     #[must_use]
     pub fn is_leading(&self) -> bool {
-        self.shared.is_leading()
+        self.shared.leading_in(None, |_| ()).is_some()
     }
 
     /// When leadership ends unless it is renewed before, on the elector's [`Clock`](crate::Clock);
     /// `None` where this process does not lead.
     #[must_use]
     pub fn leading_until(&self) -> Option<Instant> {
-        self.shared.leading_until()
+        self.shared.leading_in(None, |leading| leading.until)
     }
 
     /// What a guarded store can compare, so that a leader of the past is refused; `None` where
     /// this process does not lead.
     #[must_use]
     pub fn fence(&self) -> Option<Fence> {
-        self.shared.fence()
+        self.shared
+            .leading_in(None, |leading| leading.fence.clone())
+            .flatten()
+    }
+
+    /// This term, for the work that belongs to it; `None` where this process does not lead.
+    #[must_use]
+    pub fn guard(&self) -> Option<Guard> {
+        let term = self.shared.leading_in(None, |leading| leading.term)?;
+        Some(Guard::new(Arc::clone(&self.shared), term))
     }
 
     /// The holder that was read last, this process or another; `None` where there was none, or

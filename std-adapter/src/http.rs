@@ -260,3 +260,206 @@ fn describe(error: reqwest::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread::{self, JoinHandle};
+
+    use kubelease_core::session::{Action, UpdateMode};
+    use kubelease_core::time::Now;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
+                        Retry-After: 3\r\nContent-Length: 5\r\n\r\nhello";
+
+    /// Serves so many connections, each with its answers in turn; ends with the requests' heads.
+    fn serve(connections: Vec<Vec<&'static str>>) -> (Url, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/prefix/", listener.local_addr().unwrap());
+        let thread = thread::spawn(move || {
+            let mut heads = Vec::new();
+            for answers in connections {
+                let (mut stream, _) = listener.accept().unwrap();
+                for answer in answers {
+                    heads.push(read_head(&mut stream));
+                    // It fails where the client has left, as it may.
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            }
+            heads
+        });
+        (Url::parse(&url).unwrap(), thread)
+    }
+
+    fn read_head(stream: &mut TcpStream) -> String {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+            head.push(byte[0]);
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    fn transport(url: Url) -> HttpTransport {
+        let server = Server {
+            url,
+            authorization: None,
+            ca: Vec::new(),
+            proxy: None,
+            connect_timeout: Duration::from_secs(5),
+        };
+        let client = server.client().unwrap();
+        HttpTransport::new(server, client, LastError::default())
+    }
+
+    /// Sends an elector's first request.
+    async fn send(transport: &mut HttpTransport) -> Result<(), Failure> {
+        let settings = Settings::for_tests();
+        let labels = settings.labels();
+        let now = Now::monotonic(Instant::from_millis(0));
+        let mut session = settings
+            .session(&labels, now, UpdateMode::MergePatch)
+            .unwrap();
+        let Action::Send { id, deadline } = session.poll(now) else {
+            panic!("nothing to send")
+        };
+        let mut buffer = [0; 1024];
+        let request = session.request(id, &mut buffer).unwrap();
+        transport.send(request, deadline).await
+    }
+
+    /// Sends a request; answers with what came back, one line for each piece.
+    async fn exchange(transport: &mut HttpTransport) -> Result<Vec<String>, Failure> {
+        send(transport).await?;
+        let mut pieces = Vec::new();
+        loop {
+            pieces.push(match transport.next().await? {
+                Piece::Status(status) => status.to_string(),
+                Piece::Header { name, value } => {
+                    format!("{}: {}", name.escape_ascii(), value.escape_ascii())
+                }
+                Piece::Body(bytes) => bytes.escape_ascii().to_string(),
+                Piece::End => return Ok(pieces),
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_comes_in_pieces_and_its_connection_is_used_again() {
+        let (url, server) = serve(vec![vec![GOOD, GOOD]]);
+        let mut transport = transport(url);
+        let expected = [
+            "200",
+            "date: Sun, 06 Nov 1994 08:49:37 GMT",
+            "retry-after: 3",
+            "hello",
+        ];
+        for _ in 0..2 {
+            assert_eq!(exchange(&mut transport).await.unwrap(), expected);
+        }
+        let heads = server.join().unwrap();
+        assert!(
+            heads[0].starts_with("GET /prefix/apis/coordination.k8s.io/v1/"),
+            "{}",
+            heads[0]
+        );
+        let head = heads[0].to_ascii_lowercase();
+        assert!(
+            head.contains(&format!("\r\nuser-agent: {USER_AGENT}\r\n")),
+            "{head}"
+        );
+        assert!(head.contains("\r\naccept: application/json\r\n"), "{head}");
+        assert!(!head.contains("accept-encoding"), "{head}");
+    }
+
+    #[tokio::test]
+    async fn reconnecting_dials_anew() {
+        let (url, server) = serve(vec![vec![GOOD], vec![GOOD]]);
+        let mut transport = transport(url);
+        exchange(&mut transport).await.unwrap();
+        transport.reconnect();
+        exchange(&mut transport).await.unwrap();
+        assert_eq!(server.join().unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn aborting_in_an_answer_ends_its_connection() {
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+        let (url, server) = serve(vec![vec![half, GOOD], vec![GOOD]]);
+        let mut transport = transport(url);
+        send(&mut transport).await.unwrap();
+        assert_eq!(transport.next().await, Ok(Piece::Status(200)));
+        assert_eq!(transport.next().await, Ok(Piece::Body(b"he")));
+        transport.abort();
+        assert_eq!(transport.next().await, Err(Failure::Unknown));
+        exchange(&mut transport).await.unwrap();
+        let heads = server.join().unwrap();
+        assert!(
+            heads[1].is_empty(),
+            "{}: on the aborted connection",
+            heads[1]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_is_not_followed() {
+        let moved = "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n";
+        let (url, server) = serve(vec![vec![moved]]);
+        assert_eq!(exchange(&mut transport(url)).await.unwrap(), ["302"]);
+        assert_eq!(server.join().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn without_a_listener_nothing_was_sent() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let mut transport = transport(Url::parse(&url).unwrap());
+        assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
+        let text = transport.last_error.get().unwrap();
+        assert!(text.contains("refused"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn without_a_handshake_nothing_was_sent() {
+        let (url, _server) = serve(vec![vec!["HTTP/1.1 400 Bad Request\r\n\r\n"]]);
+        let mut url = url;
+        url.set_scheme("https").unwrap();
+        let mut transport = transport(url);
+        assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
+        assert!(transport.last_error.get().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_before_or_in_the_answer_leaves_the_outcome_unknown() {
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+        for answer in ["", "HTTP/1.1 20", half] {
+            let (url, server) = serve(vec![vec![answer]]);
+            let mut transport = transport(url);
+            assert_eq!(
+                exchange(&mut transport).await,
+                Err(Failure::Unknown),
+                "{answer:?}"
+            );
+            assert!(transport.last_error.get().is_some());
+            assert_eq!(
+                server.join().unwrap().len(),
+                1,
+                "{answer:?} was asked for again"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_next_answer_ends_the_last_error() {
+        let (url, _server) = serve(vec![vec![""], vec![GOOD]]);
+        let mut transport = transport(url);
+        exchange(&mut transport).await.unwrap_err();
+        exchange(&mut transport).await.unwrap();
+        assert_eq!(transport.last_error.get(), None);
+    }
+}

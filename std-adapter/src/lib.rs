@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use kubelease::{Elector, Event, Timing};
+//! use kubelease::{Elector, Timing};
 //!
 //! # async fn example(token: String, ca: Vec<u8>) -> Result<(), Box<dyn std::error::Error>> {
 //! let handle = Elector::builder()
@@ -37,6 +37,7 @@
 //!   through suspend, to the whole system. Ask it before each step of the work.
 //! - [`Handle::fence`] has a token that rises with each term of the lease. A store that refuses
 //!   older tokens is safe from a leader that was paused between asking and writing.
+//! - [`Handle::guard`] is one term: invalid from its end on, also when this process leads again.
 //! - [`Handle::changes`] is a stream of events. Reading it late or never holds up no renewal.
 //! - [`Handle::shutdown`] releases the lease; dropping the handle does not. No task outlives it.
 //!
@@ -52,6 +53,7 @@ mod builder;
 mod changes;
 mod clock;
 mod error;
+mod guard;
 mod handle;
 mod http;
 mod identity;
@@ -73,4 +75,5 @@ pub use clock::Clock;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use clock::SystemClock;
 pub use error::{ShutdownError, StartError};
+pub use guard::Guard;
 pub use handle::Handle;

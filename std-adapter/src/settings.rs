@@ -65,3 +65,23 @@ impl Settings {
 pub(crate) fn millis(duration: Duration) -> time::Duration {
     time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+impl Settings {
+    /// Settings that the core takes.
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            namespace: "n".to_owned(),
+            name: "l".to_owned(),
+            identity: "a".to_owned(),
+            timing: Timing::KUBERNETES,
+            labels: Vec::new(),
+            create: Create::Post,
+            treat_own_as_foreign: false,
+            trust_renew_time: None,
+            release_budget: None,
+            patch_mode: false,
+            seed: 0,
+        }
+    }
+}

@@ -23,22 +23,23 @@ pub(crate) struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// When this process leads: `from ≤ t < until`.
     leading: Option<Leading>,
     term: u64,
     leader: Option<String>,
     finish: Option<Finish>,
-    /// Whether listeners were told that a term has begun and not that it ended.
+    /// The term of which listeners were told that it has begun, and not that it ended.
     told_term: Option<u64>,
     /// `None` once the task is gone.
     events: Option<broadcast::Sender<Event>>,
 }
 
+/// When and as what this process leads: `from ≤ t < until`.
 #[derive(Debug)]
-struct Leading {
+pub(crate) struct Leading {
     from: Instant,
-    until: Instant,
-    fence: Option<Fence>,
+    pub(crate) until: Instant,
+    pub(crate) term: u64,
+    pub(crate) fence: Option<Fence>,
 }
 
 impl Shared {
@@ -57,17 +58,19 @@ impl Shared {
         }
     }
 
-    /// Whether this process leads now, by the clock as it is now.
-    pub(crate) fn is_leading(&self) -> bool {
-        self.leading(|_| ()).is_some()
-    }
-
-    pub(crate) fn leading_until(&self) -> Option<Instant> {
-        self.leading(|leading| leading.until)
-    }
-
-    pub(crate) fn fence(&self) -> Option<Fence> {
-        self.leading(|leading| leading.fence.clone()).flatten()
+    /// Asks about the leadership that holds by the clock as it is now: in this term, or in any.
+    pub(crate) fn leading_in<T>(
+        &self,
+        term: Option<u64>,
+        ask: impl FnOnce(&Leading) -> T,
+    ) -> Option<T> {
+        let state = self.lock();
+        let leading = state.leading.as_ref()?;
+        // The clock is read under the lock, or the state could be newer than the reading.
+        let now = self.clock.now().instant;
+        let holds = leading.from <= now && now < leading.until;
+        let is_meant = term.is_none_or(|term| term == leading.term);
+        (holds && is_meant).then(|| ask(leading))
     }
 
     pub(crate) fn term(&self) -> u64 {
@@ -111,14 +114,6 @@ impl Shared {
         (state.leading, state.told_term, state.events) = (None, None, None);
     }
 
-    fn leading<T>(&self, ask: impl FnOnce(&Leading) -> T) -> Option<T> {
-        let state = self.lock();
-        let leading = state.leading.as_ref()?;
-        // The clock is read under the lock, or the state could be newer than the reading.
-        let now = self.clock.now().instant;
-        (leading.from <= now && now < leading.until).then(|| ask(leading))
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // Each change is a plain store, so a panic elsewhere leaves nothing half-done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -130,6 +125,7 @@ impl State {
         self.leading = elector.leading_until().map(|until| Leading {
             from: now,
             until,
+            term: elector.term(),
             fence: elector.fence(),
         });
         self.term = elector.term();

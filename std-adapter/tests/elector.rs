@@ -200,7 +200,7 @@ async fn what_others_wrote_into_the_lease_stays_there() {
             "annotations": {"note": "küche \" \\ \u{1f511}"},
             "finalizers": ["example.com/keep"],
         },
-        "spec": {"holderIdentity": "", "strategy": "OldestEmulationVersion"},
+        "spec": {"holderIdentity": "", "leaseTransitions": 41},
     });
     server.put_lease("default", "lock", lease.clone());
     let handle = candidate(&server, "a")
@@ -211,7 +211,7 @@ async fn what_others_wrote_into_the_lease_stays_there() {
     until("a renewal", || server.count("PUT") >= 2).await;
     let stored = server.lease("default", "lock").unwrap();
     assert_eq!(stored["spec"]["holderIdentity"], "a");
-    assert_eq!(stored["spec"]["strategy"], lease["spec"]["strategy"]);
+    assert_eq!(stored["spec"]["leaseTransitions"], 42);
     assert_eq!(
         stored["metadata"]["annotations"],
         lease["metadata"]["annotations"]
@@ -243,9 +243,13 @@ async fn stepping_down_hands_over_and_contends_again_later() {
     let server = ApiServer::start().unwrap();
     let handle = candidate(&server, "a").start().unwrap();
     until("leading", || handle.is_leading()).await;
+    let guard = handle.guard().unwrap();
+    assert!(guard.is_valid());
+    assert_eq!(guard.fence(), handle.fence());
     handle.step_down(Duration::from_millis(500));
     until("released", || holder(&server).is_empty()).await;
     assert!(!handle.is_leading());
+    assert!(handle.guard().is_none());
     let took = until("leading again", || handle.is_leading()).await;
     assert!(
         took > Duration::from_millis(200),
