@@ -9,6 +9,7 @@
 //! lies deeper is checked for grammar and forgotten.
 
 mod number;
+mod skim;
 mod text;
 
 use heapless::Vec;
@@ -83,8 +84,8 @@ enum State {
     CommaOrEnd,
     /// Only blanks may follow.
     Done,
-    /// In `true`, `false` or `null`; these bytes are to come.
-    Literal(&'static [u8]),
+    /// In `true`, `false` or `null`.
+    Literal,
     /// In a number.
     Number(Number),
     /// In a string.
@@ -120,6 +121,8 @@ pub(crate) struct JsonReader {
     heard: bool,
     is_key: bool,
     key_too_long: bool,
+    /// What is to come of a literal.
+    literal: &'static [u8],
     key: Vec<u8, KEY_MAX, u8>,
     /// Code unit of the escape being read.
     unit: u16,
@@ -140,6 +143,7 @@ impl JsonReader {
             heard: false,
             is_key: false,
             key_too_long: false,
+            literal: &[],
             key: Vec::new(),
             unit: 0,
             high: 0,
@@ -168,13 +172,24 @@ impl JsonReader {
                 | State::Colon
                 | State::CommaOrEnd
                 | State::Done => {
-                    if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                    let short_way = if !self.is_watched() {
+                        self.skim(sink, rest)
+                    } else if matches!(self.state, State::KeyOrEnd | State::Key) {
+                        self.member(sink, rest)?
+                    } else {
+                        rest
+                    };
+                    if short_way.len() < rest.len() {
+                        short_way
+                    } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                        after
+                    } else {
                         self.token(sink, *byte)?;
+                        after
                     }
-                    after
                 }
-                State::Literal(literal) => {
-                    self.literal(sink, literal, *byte)?;
+                State::Literal => {
+                    self.literal(sink, *byte)?;
                     after
                 }
                 State::Escape | State::Hex(_) | State::LowSlash | State::LowU | State::Utf8(_) => {
@@ -245,7 +260,7 @@ impl JsonReader {
             | State::Colon
             | State::CommaOrEnd
             | State::Done
-            | State::Literal(_)
+            | State::Literal
             | State::Number(_)
             | State::Text
             | State::Escape
@@ -290,16 +305,20 @@ impl JsonReader {
             b'-' => (Want::Number, State::Number(Number::Minus)),
             b'0' => (Want::Number, State::Number(Number::Zero)),
             b'1'..=b'9' => (Want::Number, State::Number(Number::Digits)),
-            b't' => (Want::Skip, State::Literal(b"rue")),
-            b'f' => (Want::Skip, State::Literal(b"alse")),
+            b't' | b'f' => (Want::Skip, State::Literal),
             // `null` has every type.
-            b'n' => (self.want, State::Literal(b"ull")),
+            b'n' => (self.want, State::Literal),
             _ => return Err(BadAnswer::Malformed),
         };
         let is_passed_over = matches!(self.want, Want::Skip | Want::Raw);
         if !is_passed_over && self.want != wanted_as {
             return Err(BadAnswer::Malformed);
         }
+        self.literal = match byte {
+            b't' => b"rue",
+            b'f' => b"alse",
+            _ => b"ull",
+        };
         self.state = state;
         self.is_key = false;
         self.heard = !is_passed_over;
@@ -353,18 +372,13 @@ impl JsonReader {
         }
     }
 
-    fn literal<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        expected: &'static [u8],
-        byte: u8,
-    ) -> Result<(), BadAnswer> {
-        let (first, rest) = expected.split_first().ok_or(BadAnswer::Malformed)?;
+    fn literal<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+        let (first, rest) = self.literal.split_first().ok_or(BadAnswer::Malformed)?;
         if byte != *first {
             return Err(BadAnswer::Malformed);
         }
         self.emit_raw(sink, &[byte]);
-        self.state = State::Literal(rest);
+        self.literal = rest;
         if rest.is_empty() {
             if self.heard {
                 sink.null();

@@ -123,7 +123,7 @@ impl JsonReader {
             | State::Colon
             | State::CommaOrEnd
             | State::Done
-            | State::Literal(_)
+            | State::Literal
             | State::Number(_)
             | State::Text => return Err(BadAnswer::Malformed),
         };
@@ -182,7 +182,7 @@ impl JsonReader {
 
 /// How many bytes from the start stand for themselves in a string: no quote, backslash or control
 /// character, and nothing past ASCII. A word at a time, since most of a body is such text.
-fn plain_length(bytes: &[u8]) -> usize {
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<{ size_of::<usize>() }>();
     let mut length = 0_usize;
     for word in words {
