@@ -482,3 +482,18 @@ fn timeout_ms(now: Instant, deadline: Instant) -> u32 {
 /// How many writes of one poll can be answered without being sent. A machine reads or waits after
 /// the first; the bound is there for one that does not.
 const REFUSALS_MAX: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use core::mem::size_of;
+
+    use super::*;
+
+    /// On a 64-bit host; about an eighth less where addresses have 32 bits.
+    const SESSION_MAX: usize = 568;
+
+    #[test]
+    fn a_session_adds_few_bytes_to_its_machine() {
+        assert!(size_of::<Session<'_, ()>>() <= SESSION_MAX);
+    }
+}

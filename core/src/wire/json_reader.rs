@@ -102,6 +102,25 @@ enum State {
     Utf8(Utf8Tail),
 }
 
+impl State {
+    const fn after_open(is_object: bool) -> Self {
+        if is_object {
+            Self::KeyOrEnd
+        } else {
+            Self::ValueOrEnd
+        }
+    }
+
+    const fn after_comma(is_in_object: bool) -> Self {
+        if is_in_object { Self::Key } else { Self::Value }
+    }
+
+    /// Whether the innermost bracket may be closed here.
+    const fn may_close(self) -> bool {
+        matches!(self, Self::KeyOrEnd | Self::ValueOrEnd | Self::CommaOrEnd)
+    }
+}
+
 /// The reader's state between two bytes.
 #[derive(Debug)]
 pub(crate) struct JsonReader {
@@ -175,7 +194,7 @@ impl JsonReader {
                     let short_way = if !self.is_watched() {
                         self.skim(sink, rest)
                     } else if matches!(self.state, State::KeyOrEnd | State::Key) {
-                        self.member(sink, rest)?
+                        self.members(sink, rest)?
                     } else {
                         rest
                     };
@@ -285,13 +304,9 @@ impl JsonReader {
     }
 
     fn comma(&mut self) {
-        if self.is_in_object() {
-            self.state = State::Key;
-        } else {
-            self.state = State::Value;
-            if self.is_watched() {
-                self.want = Want::Object;
-            }
+        self.state = State::after_comma(self.is_in_object());
+        if self.is_watched() && !self.is_in_object() {
+            self.want = Want::Object;
         }
     }
 

@@ -4,7 +4,7 @@ use heapless::Vec;
 
 use crate::lease::RecordTime;
 use crate::text::Hash;
-use crate::timestamp::{Timestamp, TimestampText};
+use crate::timestamp::Timestamp;
 
 /// Longest text that is looked at: longer ones are no word that is known and no number, and as a
 /// time they count as unreadable. The longest word is `metadata.resourceVersion`, 24 bytes.
@@ -61,8 +61,7 @@ impl Scratch {
     pub(super) fn record_time(&self) -> RecordTime {
         let instant = self.timestamp();
         if let Some(instant) = instant
-            && self.bytes.len() == TimestampText::LEN
-            && instant.to_text().as_bytes() == self.bytes
+            && is_canonical(&self.bytes)
         {
             return RecordTime::Canonical(instant);
         }
@@ -86,6 +85,19 @@ impl Scratch {
                 .checked_mul(10)?
                 .checked_add(i32::from(digit).wrapping_mul(sign))
         })
+    }
+}
+
+/// Whether a text that can be read as a time is the one that would be written for it: the letters
+/// `T` and `Z`, a point and six digits between them by the length, and no second 60.
+const fn is_canonical(text: &[u8]) -> bool {
+    match text {
+        #[rustfmt::skip]
+        [
+            _, _, _, _, _, _, _, _, _, _, b'T', _, _, _, _, _, _, second, _,
+            b'.', _, _, _, _, _, _, b'Z',
+        ] => *second != b'6',
+        _ => false,
     }
 }
 
@@ -142,6 +154,14 @@ mod tests {
             };
             assert_eq!(scratch(text).record_time(), other, "{text}");
         }
+        let leap = "2016-12-31T23:59:60.000000Z";
+        assert!(matches!(
+            scratch(leap).record_time(),
+            RecordTime::Other {
+                instant: Some(_),
+                ..
+            }
+        ));
         let long = "9".repeat(60);
         for text in ["", "10000-01-01T00:59:59.999999Z", "soon", &long] {
             let hash = Hash::of(text.as_bytes());

@@ -5,40 +5,43 @@ use super::{DEPTH_MAX, JsonReader, KEY_MAX, Sink, State, Want};
 use crate::protocol::BadAnswer;
 
 impl JsonReader {
-    /// Reads a member whose key is announced, where the key, and its value if that is a string,
-    /// are plain and whole; returns the rest, which is all where they are not.
+    /// Reads members whose keys are announced, as long as the key, and the value where it is a
+    /// string, are plain and whole; returns the rest.
     ///
     /// As [`skim`](Self::skim), it is only a shorter way to the same state.
-    pub(super) fn member<'c, S: Sink>(
+    pub(super) fn members<'c, S: Sink>(
         &mut self,
         sink: &mut S,
         bytes: &'c [u8],
     ) -> Result<&'c [u8], BadAnswer> {
-        let Some((quoted, [b':', rest @ ..])) = whole_text(bytes) else {
-            return Ok(bytes);
-        };
-        sink.key_begin();
-        sink.raw(quoted);
-        let key = unquoted(quoted);
-        self.want = sink.key_end((key.len() <= KEY_MAX).then_some(key))?;
-        self.raw = self.want == Want::Raw;
-        self.state = State::Value;
-        let is_heard = self.want == Want::Text;
-        if !is_heard && self.want != Want::Skip {
-            return Ok(rest);
-        }
-        let Some((quoted, rest)) = whole_text(rest) else {
-            return Ok(rest);
-        };
-        if is_heard {
-            sink.piece(unquoted(quoted))?;
-            sink.end()?;
-        }
-        if let [b',', rest @ ..] = rest {
+        let mut rest = bytes;
+        while let Some((quoted, [b':', value @ ..])) = whole_text(rest) {
+            rest = value;
+            sink.key_begin();
+            sink.raw(quoted);
+            let key = unquoted(quoted);
+            self.want = sink.key_end((key.len() <= KEY_MAX).then_some(key))?;
+            self.raw = self.want == Want::Raw;
+            self.state = State::Value;
+            let is_heard = self.want == Want::Text;
+            if !is_heard && self.want != Want::Skip {
+                break;
+            }
+            let Some((quoted, after)) = whole_text(value) else {
+                break;
+            };
+            if is_heard {
+                sink.piece(unquoted(quoted))?;
+                sink.end()?;
+            }
+            self.state = State::CommaOrEnd;
+            rest = after;
+            let [b',', after @ ..] = after else {
+                break;
+            };
             self.state = State::Key;
-            return Ok(rest);
+            rest = after;
         }
-        self.state = State::CommaOrEnd;
         Ok(rest)
     }
 
@@ -50,38 +53,36 @@ impl JsonReader {
     pub(super) fn skim<'c, S: Sink>(&mut self, sink: &mut S, bytes: &'c [u8]) -> &'c [u8] {
         let (mut state, mut depth, mut braces) = (self.state, self.depth, self.braces);
         let mut rest = bytes;
-        while let Some((byte, after)) = rest.split_first() {
+        loop {
             let is_in_object = braces & 1 == 1;
-            let (next, after) = match (state, *byte) {
-                (State::KeyOrEnd | State::Key, b'"') => match whole_text(rest) {
-                    // What managed fields are made of.
-                    Some((_, [b':', b'{', b'}', after @ ..])) if depth < DEPTH_MAX => {
-                        (State::CommaOrEnd, after)
-                    }
-                    Some((_, [b':', after @ ..])) => (State::Value, after),
-                    Some(_) | None => break,
-                },
-                (State::Value | State::ValueOrEnd, b'"') => match whole_text(rest) {
+            if let (State::CommaOrEnd, [b',', after @ ..]) = (state, rest) {
+                (state, rest) = (State::after_comma(is_in_object), after);
+            }
+            if matches!(state, State::KeyOrEnd | State::Key)
+                && let Some((_, [b':', value @ ..])) = whole_text(rest)
+            {
+                (state, rest) = (State::Value, value);
+            }
+            let is_value = matches!(state, State::Value | State::ValueOrEnd);
+            (state, rest) = match rest {
+                [b'"', ..] if is_value => match whole_text(rest) {
                     Some((_, after)) => (State::CommaOrEnd, after),
                     None => break,
                 },
-                (State::Value | State::ValueOrEnd, b'{' | b'[') if depth < DEPTH_MAX => {
-                    depth = depth.saturating_add(1);
-                    braces = (braces << 1) | u32::from(*byte == b'{');
-                    (if *byte == b'{' { State::KeyOrEnd } else { State::ValueOrEnd }, after)
-                }
-                (State::CommaOrEnd, b',') => {
-                    (if is_in_object { State::Key } else { State::Value }, after)
-                }
-                (State::CommaOrEnd | State::KeyOrEnd, b'}')
-                    if is_in_object && depth.saturating_sub(1) > self.watched =>
-                {
-                    depth = depth.saturating_sub(1);
-                    braces >>= 1;
+                // What managed fields are made of.
+                [b'{', b'}', after @ ..] if is_value && depth < DEPTH_MAX => {
                     (State::CommaOrEnd, after)
                 }
-                (State::CommaOrEnd | State::ValueOrEnd, b']')
-                    if !is_in_object && depth.saturating_sub(1) > self.watched =>
+                [open @ (b'{' | b'['), after @ ..] if is_value && depth < DEPTH_MAX => {
+                    let is_object = *open == b'{';
+                    depth = depth.saturating_add(1);
+                    braces = (braces << 1) | u32::from(is_object);
+                    (State::after_open(is_object), after)
+                }
+                [close @ (b'}' | b']'), after @ ..]
+                    if state.may_close()
+                        && is_in_object == (*close == b'}')
+                        && depth.saturating_sub(1) > self.watched =>
                 {
                     depth = depth.saturating_sub(1);
                     braces >>= 1;
@@ -89,8 +90,6 @@ impl JsonReader {
                 }
                 _ => break,
             };
-            state = next;
-            rest = after;
         }
         (self.state, self.depth, self.braces) = (state, depth, braces);
         let (skimmed, _) = bytes
