@@ -8,12 +8,12 @@
 //! The reader announces the keys of an object only where the [`Sink`] wanted that object; all that
 //! lies deeper is checked for grammar and forgotten.
 
+mod literal;
 mod number;
 mod skim;
 mod text;
 
-use heapless::Vec;
-
+use self::literal::Literal;
 use self::number::Number;
 use self::text::Utf8Tail;
 pub(super) use self::text::{hex_value, unescape};
@@ -22,9 +22,6 @@ use crate::protocol::BadAnswer;
 /// Deepest nesting that is read: a Lease with managed fields has 7 levels, and this many fit into
 /// one bit each of a word.
 pub(crate) const DEPTH_MAX: u8 = 32;
-
-/// Longest key that can be a known one: `leaseDurationSeconds` has 20 bytes.
-pub(crate) const KEY_MAX: usize = 24;
 
 /// What a sink wants of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +42,13 @@ pub(crate) enum Want {
 
 /// Takes what a reader finds. All `Err` end the reading.
 pub(crate) trait Sink {
-    /// A key begins; its raw pieces follow.
+    /// A key begins; its pieces follow, raw ones and others.
     fn key_begin(&mut self);
-    /// The key has ended; `None` where it is longer than [`KEY_MAX`]. What of its value?
-    fn key_end(&mut self, key: Option<&[u8]>) -> Result<Want, BadAnswer>;
+    /// A piece of the key, without escapes.
+    fn key_piece(&mut self, piece: &[u8]);
+    /// The key has ended: it is `whole`, or where that is `None` the pieces together. What of its
+    /// value?
+    fn key_end(&mut self, whole: Option<&[u8]>) -> Result<Want, BadAnswer>;
     /// The wanted object, array, or object of an array begins.
     fn open(&mut self);
     /// It has ended.
@@ -85,7 +85,7 @@ enum State {
     /// Only blanks may follow.
     Done,
     /// In `true`, `false` or `null`.
-    Literal,
+    Literal(Literal),
     /// In a number.
     Number(Number),
     /// In a string.
@@ -139,10 +139,6 @@ pub(crate) struct JsonReader {
     /// Whether the string is one that the sink hears of, as a key or as a wanted value.
     heard: bool,
     is_key: bool,
-    key_too_long: bool,
-    /// What is to come of a literal.
-    literal: &'static [u8],
-    key: Vec<u8, KEY_MAX, u8>,
     /// Code unit of the escape being read.
     unit: u16,
     /// High surrogate that waits for its low one, or 0.
@@ -161,9 +157,6 @@ impl JsonReader {
             raw: false,
             heard: false,
             is_key: false,
-            key_too_long: false,
-            literal: &[],
-            key: Vec::new(),
             unit: 0,
             high: 0,
         }
@@ -207,8 +200,8 @@ impl JsonReader {
                         after
                     }
                 }
-                State::Literal => {
-                    self.literal(sink, *byte)?;
+                State::Literal(literal) => {
+                    self.literal(sink, literal, *byte)?;
                     after
                 }
                 State::Escape | State::Hex(_) | State::LowSlash | State::LowU | State::Utf8(_) => {
@@ -279,7 +272,7 @@ impl JsonReader {
             | State::Colon
             | State::CommaOrEnd
             | State::Done
-            | State::Literal
+            | State::Literal(_)
             | State::Number(_)
             | State::Text
             | State::Escape
@@ -295,8 +288,6 @@ impl JsonReader {
         self.is_key = true;
         self.heard = self.is_watched();
         if self.heard {
-            self.key.clear();
-            self.key_too_long = false;
             self.raw = true;
             sink.key_begin();
         }
@@ -320,20 +311,16 @@ impl JsonReader {
             b'-' => (Want::Number, State::Number(Number::Minus)),
             b'0' => (Want::Number, State::Number(Number::Zero)),
             b'1'..=b'9' => (Want::Number, State::Number(Number::Digits)),
-            b't' | b'f' => (Want::Skip, State::Literal),
+            b't' => (Want::Skip, State::Literal(Literal::Rue)),
+            b'f' => (Want::Skip, State::Literal(Literal::Alse)),
             // `null` has every type.
-            b'n' => (self.want, State::Literal),
+            b'n' => (self.want, State::Literal(Literal::Ull)),
             _ => return Err(BadAnswer::Malformed),
         };
         let is_passed_over = matches!(self.want, Want::Skip | Want::Raw);
         if !is_passed_over && self.want != wanted_as {
             return Err(BadAnswer::Malformed);
         }
-        self.literal = match byte {
-            b't' => b"rue",
-            b'f' => b"alse",
-            _ => b"ull",
-        };
         self.state = state;
         self.is_key = false;
         self.heard = !is_passed_over;
@@ -387,19 +374,25 @@ impl JsonReader {
         }
     }
 
-    fn literal<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
-        let (first, rest) = self.literal.split_first().ok_or(BadAnswer::Malformed)?;
-        if byte != *first {
+    fn literal<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        literal: Literal,
+        byte: u8,
+    ) -> Result<(), BadAnswer> {
+        let (expected, rest) = literal.next();
+        if byte != expected {
             return Err(BadAnswer::Malformed);
         }
         self.emit_raw(sink, &[byte]);
-        self.literal = rest;
-        if rest.is_empty() {
-            if self.heard {
-                sink.null();
-            }
-            self.value_end(sink);
+        if let Some(rest) = rest {
+            self.state = State::Literal(rest);
+            return Ok(());
         }
+        if self.heard {
+            sink.null();
+        }
+        self.value_end(sink);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The quick way through what the sink does not hear of: most of a body.
 
 use super::text::plain_length;
-use super::{DEPTH_MAX, JsonReader, KEY_MAX, Sink, State, Want};
+use super::{DEPTH_MAX, JsonReader, Sink, State, Want};
 use crate::protocol::BadAnswer;
 
 impl JsonReader {
@@ -19,8 +19,7 @@ impl JsonReader {
             rest = value;
             sink.key_begin();
             sink.raw(quoted);
-            let key = unquoted(quoted);
-            self.want = sink.key_end((key.len() <= KEY_MAX).then_some(key))?;
+            self.want = sink.key_end(Some(unquoted(quoted)))?;
             self.raw = self.want == Want::Raw;
             self.state = State::Value;
             let is_heard = self.want == Want::Text;

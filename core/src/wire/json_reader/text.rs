@@ -123,7 +123,7 @@ impl JsonReader {
             | State::Colon
             | State::CommaOrEnd
             | State::Done
-            | State::Literal
+            | State::Literal(_)
             | State::Number(_)
             | State::Text => return Err(BadAnswer::Malformed),
         };
@@ -156,9 +156,7 @@ impl JsonReader {
         if !self.is_key {
             return sink.piece(piece);
         }
-        if self.key.extend_from_slice(piece).is_err() {
-            self.key_too_long = true;
-        }
+        sink.key_piece(piece);
         Ok(())
     }
 
@@ -172,8 +170,7 @@ impl JsonReader {
         }
         self.state = State::Colon;
         if self.heard {
-            let key = (!self.key_too_long).then_some(self.key.as_slice());
-            self.want = sink.key_end(key)?;
+            self.want = sink.key_end(None)?;
             self.raw = self.want == Want::Raw;
         }
         Ok(())
