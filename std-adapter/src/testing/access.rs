@@ -203,13 +203,8 @@ fn is_bound(binding: &Value, user: &str) -> bool {
 fn is_rule_for(rule: &Value, target: &Target, verb: &str) -> bool {
     let list = |key: &str| rule.get(key).and_then(Value::as_array);
     let has = |key: &str, text: &str| {
-        let found = list(key).is_some_and(|items| {
-            items
-                .iter()
-                .filter_map(Value::as_str)
-                .any(|item| covers(item, text))
-        });
-        found
+        let mut items = list(key).into_iter().flatten().filter_map(Value::as_str);
+        items.any(|item| covers(item, text))
     };
     // The name of an object to create is not known to the authorizer, nor that of a collection to
     // delete.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::object::set;
+
 /// An object as the patch library holds it: opened at the top, so its keys are sorted there.
 /// What a patch does not reach into keeps its order.
 pub(super) fn opened(object: &Value) -> Value {
@@ -61,7 +63,7 @@ pub(super) fn strategic(target: &mut Value, patch: &Value) {
                 None => merged.insert(0, item),
             }
         }
-        target["metadata"][key] = Value::Array(merged);
+        set(target, "metadata", key, Value::Array(merged));
     }
 }
 

@@ -120,10 +120,17 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        // Counted first, so that who has read an answer finds it counted.
+        let counter = Arc::clone(&lock(&this.meter.written));
+        counter.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let result = Pin::new(&mut this.stream).poll_write(cx, bytes);
-        if let Poll::Ready(Ok(written)) = &result {
-            lock(&this.meter.written).fetch_add(*written as u64, Ordering::Relaxed);
-        }
+        let written = if let Poll::Ready(Ok(written)) = &result {
+            *written
+        } else {
+            0
+        };
+        let unwritten = bytes.len().saturating_sub(written);
+        counter.fetch_sub(unwritten as u64, Ordering::Relaxed);
         result
     }
 

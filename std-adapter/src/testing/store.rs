@@ -1,7 +1,8 @@
 //! The objects, their versions, and the history that watches read.
 
+use core::hash::BuildHasher;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
