@@ -292,6 +292,21 @@ fn idle_connections_are_closed() {
 }
 
 #[test]
+fn a_silent_watch_is_not_idle() {
+    let server = ApiServer::builder()
+        .close_idle_after(MOMENT / 4)
+        .start()
+        .unwrap();
+    let mut client = client(&server);
+    let target = "/apis/coordination.k8s.io/v1/namespaces/default/leases?watch=1&timeoutSeconds=1";
+    client
+        .send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+        .unwrap();
+    assert_eq!(client.head().unwrap().status, 200);
+    assert_eq!(client.chunk().unwrap(), None);
+}
+
+#[test]
 fn the_log_tells_what_was_asked_and_what_became_of_it() {
     let server = server();
     let mut client = client(&server);

@@ -331,9 +331,18 @@ fn nodes_can_be_read_and_replaced() {
         "11111111-2222-3333-4444-555555555555"
     );
     assert_eq!(node.at("/status/conditions/0/type"), "Ready");
-    let ready = r#"{"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}"#;
-    let patched = client.ask("PATCH", "/api/v1/nodes/n", ready).unwrap();
-    assert_eq!(patched.at("/status/conditions/0/status"), "Unknown");
+    let unknown = r#"{"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}"#;
+    let status = |answer: Answer| answer.at("/status/conditions/0/status");
+    let patched = client.ask("PATCH", "/api/v1/nodes/n", unknown).unwrap();
+    assert_eq!(
+        status(patched),
+        "True",
+        "the status is written by its own path only"
+    );
+    let patched = client
+        .ask("PATCH", "/api/v1/nodes/n/status", unknown)
+        .unwrap();
+    assert_eq!(status(patched), "Unknown");
     assert_eq!(
         client.ask("DELETE", "/api/v1/nodes/n", "").unwrap().status,
         200

@@ -116,7 +116,7 @@ impl Access {
             self.denials.iter().any(|denial| {
                 covers(&denial.user, &user.name)
                     && covers(&denial.verb, verb)
-                    && covers(&denial.resource, &target.resource)
+                    && covers(&denial.resource, &target.resource_path())
             })
         };
         match user.rights {
@@ -155,7 +155,7 @@ pub(super) fn forbidden(user: &User, target: &Target, verb: &str, by_filter: boo
         "{}{quoted} is forbidden: User {:?} cannot {verb} resource {:?} in API group {:?}{place}",
         target.qualified(),
         user.name,
-        target.resource,
+        target.resource_path(),
         target.group,
     );
     let name = if is_named { target.name() } else { "" };
@@ -216,7 +216,7 @@ fn is_rule_for(rule: &Value, target: &Target, verb: &str) -> bool {
     let is_name_right =
         list("resourceNames").is_none_or(Vec::is_empty) || has("resourceNames", name);
     has("apiGroups", &target.group)
-        && has("resources", &target.resource)
+        && has("resources", &target.resource_path())
         && has("verbs", verb)
         && is_name_right
 }

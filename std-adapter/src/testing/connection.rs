@@ -23,7 +23,7 @@ use super::log::LoggedRequest;
 use super::negotiate::is_pretty;
 use super::outgoing::{self, Outgoing, Outlet, never};
 use super::request::Request;
-use super::socket::{Meter, Socket, lock};
+use super::socket::{Busy, Meter, Socket, lock};
 use super::watch::Plan;
 
 /// The longest body that is read at all. Bodies over 3 MiB are refused, but read before that.
@@ -75,9 +75,10 @@ impl Exchange {
         let (bytes_in, written) = self.meter.begin_request();
         let entry = self.entry(&request, bytes_in);
         let sequence = lock(&self.shared.log).add(entry.clone(), written);
-        let result = self.after_faults(request, entry, sequence).await;
-        self.meter.end_request();
-        result
+        let busy = Busy::new(&self.meter);
+        let mut response = self.after_faults(request, entry, sequence).await?;
+        response.body_mut().keep(busy);
+        Ok(response)
     }
 
     fn entry(&self, request: &Request, bytes_in: u64) -> LoggedRequest {
@@ -179,8 +180,8 @@ impl Exchange {
 
     fn canned(&self, sequence: u64, canned: &CannedAnswer) -> Answered {
         self.note_status(sequence, canned.status);
-        let body = (!canned.body.is_empty()).then(|| Bytes::from(canned.body.clone()));
-        let mut response = bare(canned.status, Outgoing::Whole(body));
+        let body = Outgoing::whole(canned.body.clone().into());
+        let mut response = bare(canned.status, body);
         self.add_date(&mut response);
         for (name, value) in &canned.headers {
             add_header(&mut response, name, value);
@@ -206,7 +207,7 @@ impl Exchange {
             .iter()
             .any(|(name, _)| *name == "Content-Type");
         let (body, length) = match answer.body {
-            _ if fault == Some(&Fault::EmptyBody) => (Outgoing::Whole(None), None),
+            _ if fault == Some(&Fault::EmptyBody) => (Outgoing::whole(Bytes::new()), None),
             Content::Watch(plan) => (self.stream(plan, fault), None),
             content @ (Content::Json(_) | Content::Pretty(_) | Content::Text(_)) => {
                 body_of(bytes_of(content, request), fault)
@@ -245,7 +246,7 @@ fn body_of(bytes: Bytes, fault: Option<&Fault>) -> (Outgoing, Option<usize>) {
             Some(bytes.len().saturating_add(blanks))
         }
         Some(Fault::CutChunks(_)) => None,
-        _ => return (Outgoing::Whole(Some(bytes)), None),
+        _ => return (Outgoing::whole(bytes), None),
     };
     let (outlet, body) = outlet(fault);
     tokio::spawn(outgoing::send(outlet, blanks, bytes));
@@ -311,10 +312,7 @@ fn add_header(response: &mut Response<Outgoing>, name: &str, value: &str) {
 /// HTTP/1.1 without a host never reaches the API.
 fn no_host() -> Response<Outgoing> {
     let text = "400 Bad Request: missing required Host header";
-    let mut response = bare(
-        400,
-        Outgoing::Whole(Some(Bytes::from_static(text.as_bytes()))),
-    );
+    let mut response = bare(400, Outgoing::whole(Bytes::from_static(text.as_bytes())));
     add_header(&mut response, "Content-Type", "text/plain; charset=utf-8");
     add_header(&mut response, "Connection", "close");
     response
