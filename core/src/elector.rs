@@ -1,6 +1,17 @@
-//! Leader election.
+//! Leader election: [`Elector`], its [`Config`] and its [`Timing`].
+//!
+//! The rules are stricter than client-go's on purpose; each is cited where it is kept.
+
+mod answers;
 mod config;
+mod contact;
+mod decide;
+mod notices;
+mod observe;
+mod release;
 mod report;
+mod requests;
+mod state;
 mod timing;
 
 pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
@@ -9,7 +20,463 @@ pub use timing::{
     JITTER_PERCENT_DEFAULT, JITTER_PERCENT_MAX, MARGIN_MIN, REQUEST_TIMEOUT_DEFAULT_MAX, Timing,
     TimingError,
 };
-/// x
-pub(crate) const LATE: crate::time::Duration = crate::time::Duration::from_millis(1);
-/// y
-pub(crate) const SLOWEST_RETRY: crate::time::Duration = crate::time::Duration::from_secs(30);
+
+use crate::backoff::Backoff;
+use crate::inflight::InFlight;
+use crate::lease::Fence;
+use crate::machine::Machine;
+use crate::monotonic::{Monotonic, Step};
+use crate::prng::Prng;
+use crate::protocol::{
+    Event, Failure, Output, Request, RequestId, Response, StaleRequest, StopReason,
+};
+use crate::renewal_clock::RenewalClock;
+use crate::time::{Duration, Instant, Now};
+
+use contact::Contact;
+use decide::Move;
+use notices::{Notices, Stopped};
+use observe::Observed;
+use state::{Attempt, Belief, Next, Releasing, Sent, State, Then};
+
+/// How late a candidate's takeover timer fires: instants are cut to whole milliseconds.
+pub(crate) const LATE: Duration = Duration::from_millis(1);
+
+/// Least ceiling of the growing delay between tries that the server refuses.
+pub(crate) const SLOWEST_RETRY: Duration = Duration::from_secs(30);
+
+/// At most this many polls after an input yield something other than a wait: one for each kind of
+/// event (12), a cancel, a request, and the wait itself.
+pub const POLLS_MAX: usize = 15;
+
+/// A candidate without a good answer for its lease duration and this much more is unreachable.
+const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
+
+/// Runs for election on one Lease, and leads.
+///
+/// It is a plain value that reads no clock and sends nothing: [`poll`](Self::poll) says what to
+/// do, and the `handle_*` calls take what came of it. All of its promises are in the laws of the
+/// crate's documentation.
+#[derive(Clone, Debug)]
+pub struct Elector<'a> {
+    config: Config<'a>,
+    clock: Monotonic,
+    renewals: RenewalClock,
+    prng: Prng,
+    state: State,
+    belief: Belief,
+    /// Work of the last term may go on until here.
+    ceased_at: Instant,
+    observed: Observed,
+    slot: InFlight<Sent>,
+    attempt: Attempt,
+    backoff: Backoff,
+    contact: Contact,
+    notices: Notices,
+    /// Whether `Finished` is still to be told.
+    finish_untold: bool,
+    /// Whether the deletion of the lease seen last was told.
+    deletion_told: bool,
+    term: u64,
+    fence: Fence,
+}
+
+/// Whether the elector can do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Health {
+    /// It can.
+    Ok,
+    /// No good answer for the lease duration and 20 s more.
+    Unreachable,
+    /// Nobody polls it: its deadlines have passed unseen.
+    NotPolled,
+}
+
+impl<'a> Elector<'a> {
+    /// A candidate that asks for the lease at its first poll.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first thing that is wrong with `config`.
+    pub fn new(config: Config<'a>, now: Now) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let clock = Monotonic::new(now.instant);
+        let start = clock.latest();
+        let next = Next::Retry(start);
+        Ok(Self {
+            config,
+            clock,
+            renewals: RenewalClock::default(),
+            prng: Prng::new(config.seed),
+            state: State::Contending,
+            belief: Belief::Nothing,
+            ceased_at: start,
+            observed: Observed::new(),
+            slot: InFlight::new(),
+            attempt: Attempt {
+                started: start,
+                next,
+                quick_rounds: 0,
+                reauthorized: false,
+            },
+            backoff: Backoff::default(),
+            contact: Contact::new(start),
+            notices: Notices::default(),
+            finish_untold: false,
+            deletion_told: false,
+            term: 0,
+            fence: Fence::default(),
+        })
+    }
+
+    /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`;
+    /// calling it more often changes nothing.
+    #[must_use = "an output that is not followed is lost: it is not said twice"]
+    pub fn poll(&mut self, now: Now) -> Output<'_> {
+        self.advance(now.instant);
+        if let Some(event) = self.take_event() {
+            return Output::Event(event);
+        }
+        if let Some(id) = self.slot.take_cancelled() {
+            return Output::Cancel(id);
+        }
+        if matches!(self.state, State::Ended(_)) {
+            return Output::Done;
+        }
+        if let Some(pending) = self.slot.pending() {
+            return Output::WaitUntil(pending.deadline);
+        }
+        let step = self.decide();
+        if let Move::Wait(until) = step {
+            return Output::WaitUntil(until);
+        }
+        self.send(step, now);
+        // What was just sent can be made again, so that the second arm is never taken.
+        self.in_flight()
+            .map_or(Output::WaitUntil(now.instant), Output::Request)
+    }
+
+    /// Takes the answer to request `id`.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where the request was cancelled or its deadline has come.
+    pub fn handle_response(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.advance(now.instant);
+        let pending = self.slot.finish(id)?;
+        self.answered(pending, response);
+        Ok(())
+    }
+
+    /// Takes the news that request `id` has no answer.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where the request was cancelled or its deadline has come.
+    pub fn handle_failure(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest> {
+        self.advance(now.instant);
+        let pending = self.slot.finish(id)?;
+        self.unanswered(&pending, failure);
+        Ok(())
+    }
+
+    /// Gives up leadership and the lease, and contends again after `cooldown`. A candidate only
+    /// rests: it observes and writes nothing.
+    pub fn step_down(&mut self, now: Now, cooldown: Duration) {
+        self.advance(now.instant);
+        let until = self.now().saturating_add(cooldown);
+        let rest = Then::Rest { until, cooldown };
+        match &mut self.state {
+            State::Contending if self.belief.is_leading() => {
+                self.give_up(rest, StopReason::SteppedDown);
+            }
+            State::Contending | State::Resting { .. } => {
+                self.state = State::Resting { until, cooldown };
+                if self
+                    .slot
+                    .pending()
+                    .is_some_and(|pending| pending.kind.written().is_some())
+                {
+                    self.cancel();
+                    self.attempt.next = Next::Due(self.candidate_pace());
+                }
+            }
+            // It was never to acquire again, so that nothing is left to do after the release.
+            State::Finishing => self.give_up(Then::End, StopReason::SteppedDown),
+            State::Releasing(release) => {
+                if matches!(release.then, Then::Rest { .. }) {
+                    release.then = rest;
+                }
+            }
+            State::Ended(_) => {}
+        }
+    }
+
+    /// Gives up leadership and the lease, and ends. [`Output::Done`] follows in any case, at the
+    /// latest when the release budget is used up.
+    pub fn stop(&mut self, now: Now) {
+        self.advance(now.instant);
+        match &mut self.state {
+            State::Contending | State::Finishing | State::Resting { .. } => {
+                self.give_up(Then::End, StopReason::Stopped);
+            }
+            State::Releasing(release) => release.then = Then::End,
+            State::Ended(_) => {}
+        }
+    }
+
+    /// Leads on while the application's work goes on, and never acquires again;
+    /// [`work_done`](Self::work_done) ends it. Whoever does not lead ends at once.
+    pub fn stop_when_idle(&mut self, now: Now) {
+        self.advance(now.instant);
+        if matches!(self.state, State::Contending) && self.belief.is_leading() {
+            self.state = State::Finishing;
+        } else if !matches!(self.state, State::Finishing) {
+            self.stop(now);
+        }
+    }
+
+    /// The application's work has ended: the same as [`stop`](Self::stop).
+    pub fn work_done(&mut self, now: Now) {
+        self.stop(now);
+    }
+
+    /// Whether this process leads at `at`, which may lie in the future: it turns false by itself.
+    #[must_use]
+    pub fn is_leading(&self, at: Instant) -> bool {
+        match self.belief {
+            Belief::Nothing => false,
+            Belief::Leading { sent, until, .. } => sent <= at && at < until,
+        }
+    }
+
+    /// The instant at which leadership ends unless a write is acknowledged before.
+    #[must_use]
+    pub const fn leading_until(&self) -> Option<Instant> {
+        self.belief.until()
+    }
+
+    /// The token of the term that leads now.
+    #[must_use]
+    pub fn fence(&self) -> Option<Fence> {
+        self.belief.is_leading().then(|| self.fence.clone())
+    }
+
+    /// Who leads, by what was seen last: this process while it leads, or the holder in the record
+    /// (the beginning of it where it is longer than [`HOLDER_PREFIX_MAX`]).
+    ///
+    /// [`HOLDER_PREFIX_MAX`]: crate::lease::HOLDER_PREFIX_MAX
+    #[must_use]
+    pub fn leader(&self) -> Option<&str> {
+        match self.belief {
+            Belief::Leading { .. } => Some(self.config.identity),
+            Belief::Nothing => self.observed.foreign_leader(),
+        }
+    }
+
+    /// How many terms this process has begun.
+    #[must_use]
+    pub const fn term(&self) -> u64 {
+        self.term
+    }
+
+    /// What it was configured with.
+    #[must_use]
+    pub const fn config(&self) -> &Config<'a> {
+        &self.config
+    }
+
+    /// Whether it can do its work, as seen at `at`.
+    #[must_use]
+    pub fn health(&self, at: Instant) -> Health {
+        let patience = self
+            .config
+            .timing
+            .lease_duration
+            .saturating_add(UNREACHABLE_AFTER);
+        let overdue = self.belief.until().is_some_and(|until| at >= until);
+        if matches!(self.state, State::Ended(_)) {
+            Health::Ok
+        } else if overdue || at.saturating_since(self.now()) > patience {
+            Health::NotPolled
+        } else if at.saturating_since(self.contact.last_good) > patience {
+            Health::Unreachable
+        } else {
+            Health::Ok
+        }
+    }
+
+    /// The request that waits for its answer, the same as when it was handed out.
+    #[must_use]
+    pub fn in_flight(&self) -> Option<Request<'_>> {
+        let pending = self.slot.pending()?;
+        let operation = self.operation(&pending.kind)?;
+        Some(Request {
+            id: pending.id,
+            deadline: pending.deadline,
+            operation,
+        })
+    }
+
+    /// The latest instant seen.
+    const fn now(&self) -> Instant {
+        self.clock.latest()
+    }
+
+    /// Lets time pass: everything that ends by itself ends here, before anything else happens.
+    fn advance(&mut self, instant: Instant) {
+        if self.clock.step(instant) == Step::Reset {
+            self.clock_was_reset();
+        }
+        let now = self.now();
+        if let Some(expired) = self.slot.expire(now) {
+            self.unanswered(&expired, Failure::TimedOut);
+        }
+        if let Some(until) = self.belief.until().filter(|until| now >= *until) {
+            // What the lease says now is not known: the next term begins with a look.
+            self.observed.must_read = true;
+            let grace = self.config.timing.grace();
+            self.end_term(StopReason::Deadline, until.saturating_add(grace));
+        }
+        match self.state {
+            State::Resting { until, .. } if now >= until => {
+                self.state = State::Contending;
+                self.attempt.next = Next::Retry(now);
+            }
+            State::Releasing(release) if now >= release.until => self.budget_is_over(release),
+            State::Contending
+            | State::Finishing
+            | State::Resting { .. }
+            | State::Releasing(_)
+            | State::Ended(_) => {}
+        }
+    }
+
+    fn clock_was_reset(&mut self) {
+        let now = self.now();
+        self.cancel();
+        self.observed.must_read = true;
+        self.observed.restart(now);
+        self.contact.restart(now);
+        self.renewals.reset(now);
+        self.attempt.started = now;
+        self.attempt.next = Next::Retry(now);
+        self.end_term(StopReason::ClockReset, now);
+        self.ceased_at = now;
+        match &mut self.state {
+            State::Resting { until, cooldown } => *until = now.saturating_add(*cooldown),
+            State::Releasing(release) => {
+                release.until = now.saturating_add(self.config.release_budget());
+                release.not_before = now;
+                if let Then::Rest { until, cooldown } = &mut release.then {
+                    *until = now.saturating_add(*cooldown);
+                }
+            }
+            State::Contending | State::Finishing | State::Ended(_) => {}
+        }
+    }
+
+    /// Ends the request in flight. A write that is left alone may still be done.
+    fn cancel(&mut self) {
+        if self
+            .slot
+            .cancel()
+            .is_some_and(|pending| pending.kind.written().is_some())
+        {
+            self.observed.doubt();
+        }
+    }
+
+    /// Ends leadership, if there is any.
+    fn end_term(&mut self, reason: StopReason, must_cease_by: Instant) {
+        let Belief::Leading { announced, .. } = self.belief else {
+            return;
+        };
+        self.belief = Belief::Nothing;
+        self.ceased_at = must_cease_by;
+        if announced {
+            let term = self.term;
+            self.notices.stopped = Some(Stopped {
+                term,
+                reason,
+                must_cease_by,
+            });
+        }
+        let lost = match reason {
+            StopReason::Deadline | StopReason::Lost | StopReason::ClockReset => true,
+            StopReason::SteppedDown | StopReason::Stopped => false,
+        };
+        if lost && matches!(self.state, State::Finishing) {
+            self.ends_without_lease();
+        }
+    }
+
+    fn take_event(&mut self) -> Option<Event> {
+        if let Some(event) = self.notices.take() {
+            return Some(event);
+        }
+        if let Belief::Leading { announced, .. } = &mut self.belief
+            && !core::mem::replace(announced, true)
+        {
+            return Some(Event::StartedLeading { term: self.term });
+        }
+        match self.state {
+            State::Ended(finish) if core::mem::take(&mut self.finish_untold) => {
+                Some(Event::Finished(finish))
+            }
+            State::Ended(_)
+            | State::Contending
+            | State::Finishing
+            | State::Resting { .. }
+            | State::Releasing(_) => None,
+        }
+    }
+
+    fn decide(&self) -> Move {
+        let Self {
+            state,
+            belief,
+            observed,
+            attempt,
+            config,
+            ..
+        } = self;
+        decide::decide(state, belief, observed, attempt, config.create, self.now())
+    }
+}
+
+impl Machine for Elector<'_> {
+    fn poll(&mut self, now: Now) -> Output<'_> {
+        self.poll(now)
+    }
+
+    fn handle_response(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.handle_response(now, id, response)
+    }
+
+    fn handle_failure(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest> {
+        self.handle_failure(now, id, failure)
+    }
+
+    fn in_flight(&self) -> Option<Request<'_>> {
+        self.in_flight()
+    }
+}

@@ -95,6 +95,22 @@ pub struct RecordSpec {
     pub lease_transitions: Option<i32>,
 }
 
+impl From<LeaseSpec<'_>> for RecordSpec {
+    /// What a server stores for this write.
+    fn from(spec: LeaseSpec<'_>) -> Self {
+        let small = |number: u32| i32::try_from(number).ok();
+        Self {
+            holder: Holder::from(spec.holder_identity),
+            lease_duration_seconds: small(spec.lease_duration_seconds),
+            acquire_time: spec
+                .acquire_time
+                .map_or(RecordTime::Absent, RecordTime::Canonical),
+            renew_time: RecordTime::Canonical(spec.renew_time),
+            lease_transitions: spec.lease_transitions.and_then(small),
+        }
+    }
+}
+
 /// A Lease as an answer describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseRecord {

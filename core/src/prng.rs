@@ -35,7 +35,7 @@ impl Prng {
     pub fn jittered(&mut self, base: Duration, percent: u32) -> Duration {
         let spread = percent_of(base, percent);
         // A 32 by 32 multiply and a shift scale the random value, so that nothing is divided.
-        let extra = (u64::from(self.next_u32()) * u64::from(spread)) >> 32;
+        let extra = u64::from(self.next_u32()).wrapping_mul(u64::from(spread)) >> 32;
         base.saturating_add(Duration::from_millis(extra))
     }
 }

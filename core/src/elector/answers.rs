@@ -1,0 +1,382 @@
+//! What follows from an answer, and from none.
+
+use super::decide::{self, Standing};
+use super::observe::{Judge, Lesson};
+use super::state::Written;
+use super::{Belief, Create, Elector, Next, SLOWEST_RETRY, Sent, State, StopReason};
+use crate::inflight::Pending;
+use crate::lease::{Fence, LeaseRecord, RecordSpec};
+use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
+use crate::time::{Duration, Instant};
+use crate::timestamp::Timestamp;
+
+/// Conflicts in a row that are followed up at once; more wait for the retry period.
+const QUICK_ROUNDS_MAX: u8 = 3;
+
+/// Longest `Retry-After` that is obeyed.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// Shortest pause of a candidate after a 403, which a server that just started gives to everybody.
+const FORBIDDEN_PAUSE: Duration = Duration::from_secs(1);
+
+impl Elector<'_> {
+    /// Takes the answer to `pending`.
+    pub(super) fn answered(&mut self, pending: Pending<Sent>, response: Response<'_>) {
+        self.contact.answered();
+        let Response {
+            server_time,
+            retry_after,
+            reply,
+        } = response;
+        let (verb, written) = (verb_of(&pending.kind), pending.kind.written());
+        if let Some(date) = server_time {
+            self.renewals.learn_date(date, self.now());
+        }
+        match reply {
+            Reply::Lease(record) => match written {
+                None => self.was_read(record, server_time),
+                Some(written) => self.was_written(&pending, written, record),
+            },
+            Reply::LeaseMissing => self.was_missing(&pending.kind),
+            Reply::Conflict => self.conflicted(written.is_some()),
+            // Somebody else's creation makes the server miss a version in ours.
+            Reply::Invalid if self.created_by_put(&pending.kind) => self.conflicted(true),
+            Reply::Unauthorized => self.unauthorized(),
+            Reply::Throttled => self.throttled(retry_after),
+            Reply::ServerError(_) => {
+                self.lost_write(written.is_some());
+                self.retry(retry_after);
+            }
+            Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
+            Reply::Forbidden => self.was_forbidden(verb),
+            Reply::NamespaceMissing => self.refused(TroubleKind::NamespaceMissing, verb),
+            Reply::ApiUnavailable => self.refused(TroubleKind::ApiUnavailable, verb),
+            Reply::BadRequest => self.refused(TroubleKind::BadRequest, verb),
+            Reply::NamespaceTerminating => self.refused(TroubleKind::NamespaceTerminating, verb),
+            Reply::Invalid => self.refused(TroubleKind::Invalid, verb),
+            Reply::Refused(status) => self.refused(TroubleKind::Refused(status), verb),
+            Reply::TooLarge => self.refused(TroubleKind::TooLarge, verb),
+        }
+    }
+
+    /// Takes the news that `pending` has no answer.
+    pub(super) fn unanswered(&mut self, pending: &Pending<Sent>, failure: Failure) {
+        self.notices.reconnect |= self.contact.failed();
+        let may_be_done = match failure {
+            Failure::NotSent => false,
+            Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),
+        };
+        self.lost_write(may_be_done);
+        self.retry(None);
+    }
+
+    /// A GET answered a record.
+    fn was_read(&mut self, record: &LeaseRecord, server_time: Option<Timestamp>) {
+        if record.version.resource_version.is_empty() {
+            self.unreadable(BadAnswer::NoVersion, Verb::Get, false);
+            return;
+        }
+        let now = self.now();
+        self.contact.good(Verb::Get, now);
+        let judge = Judge {
+            identity: self.config.identity,
+            own_is_foreign: self.config.treat_own_as_foreign,
+            own_duration: self.config.timing.lease_duration,
+            max_skew: self.config.trust_renew_time,
+            server_time,
+        };
+        let lesson = self.observed.read(record, now, judge);
+        self.learn_times(record.spec.as_ref());
+        self.tell_deletion(record.being_deleted);
+        self.looked(lesson);
+    }
+
+    /// The times of a record, for those that we write.
+    fn learn_times(&mut self, spec: Option<&RecordSpec>) {
+        let renew_time = spec.and_then(|spec| spec.renew_time.timestamp());
+        self.renewals.count_from(renew_time, self.now());
+        let own = match self.observed.standing() {
+            Some(Standing::Mine | Standing::Restart) => true,
+            Some(Standing::Foreign) => self.names_me(),
+            Some(Standing::Free | Standing::Twin) | None => false,
+        };
+        if let Some(renew_time) = renew_time.filter(|_| own) {
+            self.renewals.learn_own(renew_time, self.now());
+        }
+    }
+
+    fn names_me(&self) -> bool {
+        let record = self.observed.record();
+        record.is_some_and(|record| record.spec.holder.matches(self.config.identity))
+    }
+
+    fn tell_deletion(&mut self, being_deleted: bool) {
+        self.notices.being_deleted |= being_deleted && !self.deletion_told;
+        self.deletion_told = being_deleted;
+    }
+
+    /// There is no lease: by a GET, or by a write that had a condition on it.
+    fn was_missing(&mut self, kind: &Sent) {
+        if matches!(kind, Sent::Create(_)) {
+            self.refused(TroubleKind::ApiUnavailable, Verb::Create);
+            return;
+        }
+        let now = self.now();
+        self.contact.good(verb_of(kind), now);
+        self.renewals.count_from(None, now);
+        self.deletion_told = false;
+        let lesson = self.observed.missing(now);
+        if self.config.create == Create::Never {
+            self.trouble(TroubleKind::LeaseMissing, Verb::Get);
+        }
+        self.looked(lesson);
+    }
+
+    /// The state of the lease is known: what follows.
+    fn looked(&mut self, lesson: Lesson) {
+        self.notices.leader_changed |= lesson.leader_changed;
+        self.notices.collision |= lesson.collision;
+        self.notices.went_back |= lesson.went_back;
+        match self.state {
+            State::Releasing(release) => self.read_before_release(release),
+            State::Resting { .. } => self.attempt.next = Next::Due(self.candidate_pace()),
+            State::Ended(_) => {}
+            State::Contending | State::Finishing => {
+                if !self.belief.is_leading() {
+                    self.looked_as_candidate();
+                } else if matches!(self.observed.standing(), Some(Standing::Mine) | None) {
+                    self.looked_as_leader();
+                } else {
+                    self.end_term(StopReason::Lost, self.now());
+                    self.looked_as_candidate();
+                }
+            }
+        }
+    }
+
+    /// The record is still mine, which extends nothing, or gone: write at once.
+    fn looked_as_leader(&mut self) {
+        let gone = self.observed.record().is_none();
+        if gone && self.config.create == Create::Never {
+            self.attempt.next = Next::Retry(self.pace(Duration::ZERO));
+        } else {
+            self.attempt.next = Next::FollowUp;
+        }
+    }
+
+    fn looked_as_candidate(&mut self) {
+        if matches!(self.state, State::Ended(_)) {
+            return;
+        }
+        let takeover_at = decide::takeover_at(&self.observed, self.config.create);
+        if takeover_at.is_some_and(|at| self.now() >= at) {
+            self.attempt.next = Next::FollowUp;
+        } else {
+            self.backoff.reset();
+            self.attempt.next = Next::Due(self.candidate_pace());
+        }
+    }
+
+    /// A write was answered by a record: by its own, or it proves nothing.
+    fn was_written(&mut self, pending: &Pending<Sent>, written: Written, record: &LeaseRecord) {
+        let verb = verb_of(&pending.kind);
+        let sent = self
+            .spec(&pending.kind)
+            .map(RecordSpec::from)
+            .unwrap_or_default();
+        if !self.is_acknowledged(&pending.kind, &sent, record) {
+            self.unreadable(BadAnswer::NotMyWrite, verb, true);
+            return;
+        }
+        let now = self.now();
+        self.contact.good(verb, now);
+        self.backoff.reset();
+        self.tell_deletion(record.being_deleted);
+        let spec = record.spec.clone().unwrap_or(sent);
+        self.observed.wrote(record.version.clone(), spec, now);
+        let fence = Fence {
+            lease_uid: record.version.uid.clone(),
+            transitions: written.transitions,
+            acquired_version: record.version.resource_version.clone(),
+        };
+        match (&pending.kind, self.state) {
+            (Sent::Release(_), State::Releasing(release)) => {
+                self.released(release.then, Finish::Released);
+                return;
+            }
+            (Sent::Create(_), State::Contending | State::Finishing) if self.belief.is_leading() => {
+                self.notices.recreated = true;
+                self.fence = fence;
+                self.extend(pending.sent);
+            }
+            (Sent::Create(_) | Sent::Acquire(_), State::Contending) => {
+                self.fence = fence;
+                self.begin_term(pending.sent);
+            }
+            (Sent::Renew(_), State::Contending | State::Finishing) => self.extend(pending.sent),
+            // Whatever else is written is cancelled when the state changes.
+            (_, _) => {}
+        }
+        let period = self.config.timing.retry_period;
+        self.attempt.next = Next::Due(self.attempt.started.saturating_add(period));
+    }
+
+    /// The law of truth: another version than the write carried, and where a spec came back, my
+    /// holder and my renewTime.
+    fn is_acknowledged(&self, kind: &Sent, sent: &RecordSpec, record: &LeaseRecord) -> bool {
+        let carried = match kind {
+            Sent::Get | Sent::Create(_) => None,
+            Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
+        };
+        let moved = carried
+            .is_none_or(|old| old.version.resource_version != record.version.resource_version);
+        let mine = record.spec.as_ref().is_none_or(|spec| {
+            let times = (spec.renew_time.timestamp(), sent.renew_time.timestamp());
+            spec.holder == sent.holder && times.0 == times.1
+        });
+        moved && mine && !record.version.resource_version.is_empty()
+    }
+
+    fn begin_term(&mut self, sent: Instant) {
+        self.term = self.term.saturating_add(1);
+        let until = sent.saturating_add(self.config.timing.renew_deadline);
+        self.belief = Belief::Leading {
+            sent,
+            until,
+            announced: false,
+        };
+    }
+
+    /// Leadership counts from the poll that handed out the last acknowledged write.
+    fn extend(&mut self, renewed: Instant) {
+        if let Belief::Leading { sent, until, .. } = &mut self.belief {
+            *sent = renewed;
+            *until = renewed.saturating_add(self.config.timing.renew_deadline);
+        }
+    }
+
+    /// 409: what is held is out of date.
+    fn conflicted(&mut self, write: bool) {
+        if !write {
+            self.retry(None);
+            return;
+        }
+        self.observed.must_read = true;
+        if !self.another_round(false) {
+            return;
+        }
+        if self.attempt.quick_rounds < QUICK_ROUNDS_MAX {
+            self.attempt.quick_rounds = self.attempt.quick_rounds.saturating_add(1);
+            self.attempt.next = Next::FollowUp;
+        } else {
+            self.retry(None);
+        }
+    }
+
+    /// 401: one more try at once, for which the caller reads its credentials again.
+    fn unauthorized(&mut self) {
+        if self.attempt.reauthorized {
+            self.retry_refused(Duration::ZERO);
+        } else {
+            self.attempt.reauthorized = true;
+            self.notices.credentials = true;
+            self.attempt.next = Next::FollowUp;
+        }
+    }
+
+    /// 429: nothing was done.
+    fn throttled(&mut self, retry_after: Option<Duration>) {
+        if retry_after.is_some() {
+            self.retry(retry_after);
+        } else {
+            self.retry_refused(Duration::ZERO);
+        }
+    }
+
+    fn unreadable(&mut self, bad: BadAnswer, verb: Verb, write: bool) {
+        self.trouble(TroubleKind::BadAnswer(bad), verb);
+        self.lost_write(write);
+        self.retry(None);
+    }
+
+    /// 403: perhaps from a server that has not loaded its rules yet.
+    fn was_forbidden(&mut self, verb: Verb) {
+        let now = self.now();
+        if self.contact.forbidden(verb, now) {
+            self.trouble(TroubleKind::Forbidden, verb);
+        }
+        self.observed.must_read = true;
+        self.retry_refused(FORBIDDEN_PAUSE);
+    }
+
+    /// Any other answer that says that nothing was done, and that a try at once is useless.
+    fn refused(&mut self, kind: TroubleKind, verb: Verb) {
+        self.trouble(kind, verb);
+        self.observed.must_read = true;
+        self.retry_refused(Duration::ZERO);
+    }
+
+    fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
+        if self.contact.is_news(kind, verb) {
+            self.notices.trouble = Some((kind, verb));
+        }
+    }
+
+    /// A write that may have been done: look before the next.
+    fn lost_write(&mut self, write: bool) {
+        if write {
+            self.observed.doubt();
+            self.another_round(true);
+        }
+    }
+
+    /// The next try after a failure: at the usual pace, but not before `retry_after`.
+    fn retry(&mut self, retry_after: Option<Duration>) {
+        let after = retry_after.map_or(Duration::ZERO, |after| after.min(RETRY_AFTER_MAX));
+        self.attempt.next = Next::Retry(self.pace(after));
+    }
+
+    /// The next try after a refusal: a candidate slows down.
+    fn retry_refused(&mut self, least: Duration) {
+        if self.belief.is_leading() {
+            self.attempt.next = Next::Retry(self.pace(Duration::ZERO));
+            return;
+        }
+        let timing = self.config.timing;
+        let ceiling = timing.retry_period.max(SLOWEST_RETRY);
+        let pause = self.backoff.next_delay(timing.retry_period, ceiling);
+        let pause = self.prng.jittered(pause, timing.jitter_percent);
+        let at = self.attempt.started.saturating_add(pause);
+        self.attempt.next = Next::Retry(at.max(self.now().saturating_add(least)));
+    }
+
+    /// The instant of the next try, at least `after` from now. A leader tries once per retry
+    /// period, and waits for a server no longer than leaves time for one more request.
+    fn pace(&mut self, after: Duration) -> Instant {
+        let now = self.now();
+        let allowed = now.saturating_add(after);
+        let Belief::Leading { until, .. } = self.belief else {
+            return self.candidate_pace().max(allowed);
+        };
+        let timing = self.config.timing;
+        let last_chance = until.saturating_sub(timing.request_timeout).max(now);
+        let paced = self
+            .attempt
+            .started
+            .saturating_add(timing.retry_period)
+            .max(now);
+        paced.max(allowed.min(last_chance))
+    }
+
+    fn created_by_put(&self, kind: &Sent) -> bool {
+        self.config.create == Create::Put && matches!(kind, Sent::Create(_))
+    }
+}
+
+const fn verb_of(kind: &Sent) -> Verb {
+    match kind {
+        Sent::Get => Verb::Get,
+        Sent::Create(_) => Verb::Create,
+        Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => Verb::Update,
+    }
+}

@@ -1,0 +1,271 @@
+//! [`Observed`]: the record last seen, when our own clock saw it change, and whose it is.
+
+use super::LATE;
+use super::decide::{self, Standing};
+use crate::lease::{Holder, LeaseRecord, RecordSpec, RecordTime, Version};
+use crate::time::{Duration, Instant};
+use crate::timestamp::Timestamp;
+
+/// How many of its own times an elector remembers. A write that was answered or followed by a
+/// read needs one; the others are for writes that got lost in a row.
+const SENT_MAX: usize = 8;
+
+/// The `renewTime` of each of the last writes of this life, newest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentTimes([Option<Timestamp>; SENT_MAX]);
+
+impl SentTimes {
+    pub(crate) fn push(&mut self, time: Timestamp) {
+        let mut carried = Some(time);
+        for slot in &mut self.0 {
+            core::mem::swap(slot, &mut carried);
+        }
+    }
+
+    pub(crate) fn contains(&self, time: RecordTime) -> bool {
+        time.timestamp()
+            .is_some_and(|time| self.0.contains(&Some(time)))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+/// What is known of the lease.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed {
+    pub(crate) seen: Seen,
+    /// What is known may be out of date: GET before the next write.
+    pub(crate) must_read: bool,
+    /// A write of this process has an unknown outcome.
+    pub(crate) ghost: bool,
+    /// A write of this process has been acknowledged, or read back.
+    pub(crate) confirmed: bool,
+    pub(crate) sent: SentTimes,
+}
+
+/// What the last observation saw.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is no heap, and nearly always a record"
+)]
+pub(crate) enum Seen {
+    /// There was none yet.
+    Nothing,
+    /// No lease. A deletion is no release: it is waited out like the record before it.
+    Missing { since: Instant, wait: Duration },
+    /// A record.
+    Record(Record),
+}
+
+/// The record last seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) version: Version,
+    pub(crate) spec: RecordSpec,
+    pub(crate) standing: Standing,
+    /// When our clock first saw this spec text in this object.
+    pub(crate) since: Instant,
+    /// How long it holds from then on; zero where its times show that it is long dead.
+    pub(crate) wait: Duration,
+}
+
+/// What an observation taught.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lesson {
+    pub(crate) leader_changed: bool,
+    pub(crate) collision: bool,
+    pub(crate) went_back: bool,
+}
+
+/// What judging a record takes, besides the record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judge<'a> {
+    pub(crate) identity: &'a str,
+    pub(crate) own_is_foreign: bool,
+    pub(crate) own_duration: Duration,
+    pub(crate) max_skew: Option<Duration>,
+    pub(crate) server_time: Option<Timestamp>,
+}
+
+impl Observed {
+    pub(crate) fn new() -> Self {
+        Self {
+            seen: Seen::Nothing,
+            must_read: false,
+            ghost: false,
+            confirmed: false,
+            sent: SentTimes::default(),
+        }
+    }
+
+    /// Takes a record that a GET answered.
+    pub(crate) fn read(&mut self, record: &LeaseRecord, now: Instant, judge: Judge<'_>) -> Lesson {
+        let spec = record.spec.clone().unwrap_or_default();
+        let before = self.record();
+        let went_back = before.is_some_and(|old| {
+            record
+                .version
+                .resource_version
+                .compare(&old.version.resource_version)
+                == Some(core::cmp::Ordering::Less)
+        });
+        let unchanged = !went_back
+            && before.is_some_and(|old| old.spec == spec && old.version.uid == record.version.uid);
+        let standing = self.judge(&spec, unchanged, judge);
+        let collision = standing == Standing::Twin && self.standing() != Some(Standing::Twin);
+        let since = before.filter(|_| unchanged).map_or(now, |old| old.since);
+        let wait = decide::wait_for(&spec, record.creation_timestamp, standing, judge);
+        let new = Record {
+            version: record.version.clone(),
+            spec,
+            standing,
+            since,
+            wait,
+        };
+        let leader_changed = foreign_name(before) != foreign_name(Some(&new));
+        self.confirmed |= standing == Standing::Mine;
+        self.settle(Seen::Record(new));
+        Lesson {
+            leader_changed,
+            collision,
+            went_back,
+        }
+    }
+
+    /// Takes the news that there is no lease.
+    pub(crate) fn missing(&mut self, now: Instant) -> Lesson {
+        let leader_changed = self.foreign_leader().is_some();
+        let seen = match &self.seen {
+            Seen::Missing { since, wait } => Seen::Missing {
+                since: *since,
+                wait: *wait,
+            },
+            Seen::Nothing => Seen::Missing {
+                since: now,
+                wait: Duration::ZERO,
+            },
+            Seen::Record(record) => {
+                let live = record.standing.is_foreign() && !record.is_expired(now);
+                let wait = if live { record.wait } else { Duration::ZERO };
+                Seen::Missing { since: now, wait }
+            }
+        };
+        self.settle(seen);
+        Lesson {
+            leader_changed,
+            ..Lesson::default()
+        }
+    }
+
+    /// Takes the record that a write of ours produced.
+    pub(crate) fn wrote(&mut self, version: Version, spec: RecordSpec, now: Instant) {
+        self.confirmed = true;
+        let (standing, wait) = (Standing::Mine, Duration::ZERO);
+        self.settle(Seen::Record(Record {
+            version,
+            spec,
+            standing,
+            since: now,
+            wait,
+        }));
+    }
+
+    fn settle(&mut self, seen: Seen) {
+        self.seen = seen;
+        self.must_read = false;
+        self.ghost = false;
+    }
+
+    /// A write may or may not have been done.
+    pub(crate) const fn doubt(&mut self) {
+        self.must_read = true;
+        self.ghost = true;
+    }
+
+    /// All waiting starts anew at `now`.
+    pub(crate) const fn restart(&mut self, now: Instant) {
+        match &mut self.seen {
+            Seen::Nothing => {}
+            Seen::Missing { since, .. } | Seen::Record(Record { since, .. }) => *since = now,
+        }
+    }
+
+    fn judge(&self, spec: &RecordSpec, unchanged: bool, judge: Judge<'_>) -> Standing {
+        if spec.holder.is_empty() {
+            return Standing::Free;
+        }
+        if !spec.holder.matches(judge.identity) {
+            return Standing::Foreign;
+        }
+        if self.sent.contains(spec.renew_time) {
+            return Standing::Mine;
+        }
+        // A process that never wrote meets what its last life left. One that only tried to may
+        // meet it again, as long as nothing in it has moved.
+        let still_restart = unchanged && self.standing() == Some(Standing::Restart);
+        if self.sent.is_empty() || (!self.confirmed && still_restart) {
+            return if judge.own_is_foreign {
+                Standing::Foreign
+            } else {
+                Standing::Restart
+            };
+        }
+        if judge.own_is_foreign && !self.confirmed && unchanged {
+            return Standing::Foreign;
+        }
+        Standing::Twin
+    }
+
+    pub(crate) const fn record(&self) -> Option<&Record> {
+        match &self.seen {
+            Seen::Record(record) => Some(record),
+            Seen::Nothing | Seen::Missing { .. } => None,
+        }
+    }
+
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        self.record().map(|record| record.standing)
+    }
+
+    /// The name of somebody else in the record.
+    pub(crate) fn foreign_leader(&self) -> Option<&str> {
+        foreign_name(self.record()).map(Holder::as_str)
+    }
+
+    /// When this process may write itself in, by what it knows; `None` where it never may.
+    pub(crate) fn takeover_at(&self) -> Option<Instant> {
+        match &self.seen {
+            Seen::Nothing => None,
+            Seen::Missing { since, wait } => Some(late(*since, *wait)),
+            Seen::Record(record) if record.standing.is_foreign() => {
+                Some(late(record.since, record.wait))
+            }
+            Seen::Record(record) => Some(record.since),
+        }
+    }
+}
+
+impl Record {
+    fn is_expired(&self, now: Instant) -> bool {
+        now >= late(self.since, self.wait)
+    }
+}
+
+/// The end of a wait. Instants are cut to whole milliseconds, so one more makes it a full one.
+fn late(since: Instant, wait: Duration) -> Instant {
+    let end = since.saturating_add(wait);
+    if wait == Duration::ZERO {
+        end
+    } else {
+        end.saturating_add(LATE)
+    }
+}
+
+fn foreign_name(record: Option<&Record>) -> Option<&Holder> {
+    record
+        .filter(|record| record.standing.is_foreign())
+        .map(|record| &record.spec.holder)
+}

@@ -1,0 +1,143 @@
+//! Making requests: what each write says, and the deadline that it gets.
+
+use super::decide::{Move, Standing};
+use super::observe::Record;
+use super::state::Written;
+use super::{Create, Elector, Next, Sent, State};
+use crate::lease::LeaseSpec;
+use crate::protocol::{Changes, Operation};
+use crate::time::{Instant, Now};
+use crate::timestamp::Timestamp;
+
+/// Largest `leaseTransitions` of the API, which has 31 bits.
+const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
+
+/// The duration in a released record: valid for the server, and short for old readers that do not
+/// know that an empty holder is free (client-go before 1.14).
+const RELEASED_SECONDS: u32 = 1;
+
+impl Elector<'_> {
+    /// Puts the request of `step` in flight.
+    pub(super) fn send(&mut self, step: Move, now: Now) {
+        let at = self.now();
+        if !matches!(self.attempt.next, Next::FollowUp) {
+            self.attempt.started = at;
+            self.attempt.quick_rounds = 0;
+            self.attempt.reauthorized = false;
+        }
+        let kind = match step {
+            Move::Read | Move::Wait(_) => Sent::Get,
+            Move::Create => Sent::Create(self.write((None, 0), now)),
+            Move::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
+            Move::Renew => Sent::Renew(self.write(self.kept(), now)),
+            Move::Release => Sent::Release(self.write(self.kept(), now)),
+        };
+        // Leadership counts from the call's own instant, which clock noise may put a little
+        // before the latest one.
+        self.slot
+            .start(self.clock.earliest_of(now.instant), self.deadline(at), kind);
+    }
+
+    /// `min(sent + timeout, leading_until)`, and within the budget of a release.
+    fn deadline(&self, at: Instant) -> Instant {
+        let timeout = at.saturating_add(self.config.timing.request_timeout);
+        let budget = match self.state {
+            State::Releasing(release) => Some(release.until),
+            State::Contending | State::Finishing | State::Resting { .. } | State::Ended(_) => None,
+        };
+        [self.belief.until(), budget]
+            .into_iter()
+            .flatten()
+            .fold(timeout, Instant::min)
+    }
+
+    /// A write with the acquireTime (that of the write itself where there is none) and the
+    /// transitions of `term`.
+    fn write(&mut self, term: (Option<Timestamp>, u32), now: Now) -> Written {
+        let renew_time = self.renewals.next(now, self.clock.latest());
+        self.observed.sent.push(renew_time);
+        let acquire_time = term.0.unwrap_or(renew_time);
+        Written {
+            renew_time,
+            acquire_time,
+            transitions: term.1,
+        }
+    }
+
+    /// Times and transitions of the record's own term.
+    fn kept(&self) -> (Option<Timestamp>, u32) {
+        self.observed.record().map_or((None, 0), |record| {
+            (record.spec.acquire_time.timestamp(), transitions(record))
+        })
+    }
+
+    /// The same, counted up where the holder changes: not for a restart of this identity.
+    fn taken_over(&self) -> (Option<Timestamp>, u32) {
+        let Some(record) = self.observed.record() else {
+            return (None, 0);
+        };
+        let same = record.spec.holder.matches(self.config.identity);
+        if same && record.standing != Standing::Twin {
+            return self.kept();
+        }
+        (
+            None,
+            transitions(record).saturating_add(1).min(TRANSITIONS_MAX),
+        )
+    }
+
+    /// What the write `kind` says; nothing where it is none.
+    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'_>> {
+        let (holder_identity, lease_duration_seconds) = match kind {
+            Sent::Release(_) => ("", RELEASED_SECONDS),
+            Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => (
+                self.config.identity,
+                self.config.timing.lease_duration_seconds(),
+            ),
+        };
+        let written = kind.written()?;
+        Some(LeaseSpec {
+            holder_identity,
+            lease_duration_seconds,
+            acquire_time: Some(written.acquire_time),
+            renew_time: written.renew_time,
+            lease_transitions: Some(written.transitions),
+        })
+    }
+
+    /// The operation of a request in flight, made from state each time.
+    pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
+        let Some(spec) = self.spec(kind) else {
+            return Some(Operation::Get);
+        };
+        let (changes, labels) = match kind {
+            Sent::Get | Sent::Create(_) => {
+                let by_put = self.config.create == Create::Put;
+                return Some(Operation::Create {
+                    spec,
+                    labels: self.config.labels,
+                    by_put,
+                });
+            }
+            Sent::Acquire(_) => (Changes::Acquire, self.config.labels),
+            Sent::Renew(_) => (Changes::Renew, &[][..]),
+            Sent::Release(_) => (Changes::Release, &[][..]),
+        };
+        let version = &self.observed.record()?.version;
+        Some(Operation::Update {
+            spec,
+            version,
+            changes,
+            labels,
+        })
+    }
+}
+
+/// `leaseTransitions` of a record; absent and negative ones count as none.
+fn transitions(record: &Record) -> u32 {
+    record
+        .spec
+        .lease_transitions
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,188 @@
+//! [`RenewalClock`]: the civil times that a machine writes, which always rise.
+
+use crate::time::{Instant, Now};
+use crate::timestamp::Timestamp;
+
+/// One second past the epoch: where times start that nobody knows. The epoch itself is the zero
+/// time of some clients.
+const UNKNOWN: Option<Timestamp> = Timestamp::from_unix(1, 0);
+
+/// A civil time and when it was that.
+#[derive(Clone, Copy, Debug)]
+struct Fix {
+    time: Timestamp,
+    at: Instant,
+}
+
+impl Fix {
+    /// The time at `now`, by the monotonic clock; `None` past the year 9999.
+    fn at(self, now: Instant) -> Option<Timestamp> {
+        self.time
+            .checked_add_millis(now.saturating_since(self.at).as_millis())
+    }
+}
+
+/// Makes each `renewTime`: never lower and never equal to the last, and by as much higher as time
+/// passed, whatever the wall clock does.
+///
+/// An identical PUT is not a write, and client-go's standbys see `renewTime` in whole seconds
+/// only: one that creeps by microseconds would lose them the sign of life.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RenewalClock {
+    /// The server's clock, or where counting started, for hosts without a wall clock.
+    base: Option<Fix>,
+    /// The last time written, or read in a record of ours.
+    last: Option<Fix>,
+}
+
+impl RenewalClock {
+    /// Takes the server's `Date`.
+    pub(crate) const fn learn_date(&mut self, date: Timestamp, at: Instant) {
+        self.base = Some(Fix { time: date, at });
+    }
+
+    /// Starts counting at `from` where nothing better is known.
+    pub(crate) fn count_from(&mut self, from: Option<Timestamp>, at: Instant) {
+        if self.base.is_none() {
+            self.base = from.or(UNKNOWN).map(|time| Fix { time, at });
+        }
+    }
+
+    /// Takes the `renewTime` of a record that names this process: the next must be higher.
+    pub(crate) fn learn_own(&mut self, renew_time: Timestamp, at: Instant) {
+        let higher = match self.last {
+            Some(last) => last.at(at).is_none_or(|known| renew_time > known),
+            None => true,
+        };
+        if higher {
+            self.last = Some(Fix {
+                time: renew_time,
+                at,
+            });
+        }
+    }
+
+    /// The time to write at `now`.
+    pub(crate) fn next(&mut self, now: Now, at: Instant) -> Timestamp {
+        let wall = self.wall(now, at);
+        let next = self.after_last(at).map_or(wall, |least| wall.max(least));
+        self.last = Some(Fix { time: next, at });
+        next
+    }
+
+    /// All instants mean something else now; what was written stays written.
+    pub(crate) fn reset(&mut self, at: Instant) {
+        for fix in [&mut self.base, &mut self.last].into_iter().flatten() {
+            fix.at = at;
+        }
+    }
+
+    fn wall(&self, now: Now, at: Instant) -> Timestamp {
+        now.wall
+            .or_else(|| self.base.and_then(|base| base.at(at)))
+            .or(UNKNOWN)
+            .unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    /// The least time that may follow the last; `None` where there is none before the year 10000.
+    fn after_last(&self, at: Instant) -> Option<Timestamp> {
+        let last = self.last?;
+        let passed = last.at(at)?;
+        if passed > last.time {
+            Some(passed)
+        } else {
+            passed.checked_add_micros(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    fn time(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    fn next(clock: &mut RenewalClock, millis: u64, wall: &str) -> Timestamp {
+        clock.next(Now::with_wall(at(millis), time(wall)), at(millis))
+    }
+
+    #[test]
+    fn a_wall_clock_that_steps_back_does_not_slow_the_times_down() {
+        let mut clock = RenewalClock::default();
+        let first = next(&mut clock, 0, "2026-01-02T03:04:05Z");
+        assert_eq!(first, time("2026-01-02T03:04:05Z"));
+        let second = next(&mut clock, 2_000, "2026-01-02T02:04:07Z");
+        assert_eq!(second, time("2026-01-02T03:04:07Z"));
+        let third = next(&mut clock, 4_000, "2026-01-02T05:00:00Z");
+        assert_eq!(third, time("2026-01-02T05:00:00Z"));
+    }
+
+    #[test]
+    fn two_times_in_one_millisecond_differ() {
+        let mut clock = RenewalClock::default();
+        let _ = next(&mut clock, 7, "2026-01-02T03:04:05Z");
+        assert_eq!(
+            next(&mut clock, 7, "2026-01-02T03:04:05Z"),
+            time("2026-01-02T03:04:05.000001Z")
+        );
+    }
+
+    #[test]
+    fn the_next_is_higher_than_that_of_a_record_of_mine() {
+        let mut clock = RenewalClock::default();
+        clock.learn_own(time("2026-01-02T04:00:00Z"), at(0));
+        assert_eq!(
+            next(&mut clock, 500, "2026-01-02T03:04:05Z"),
+            time("2026-01-02T04:00:00.5Z")
+        );
+        clock.learn_own(time("2026-01-02T01:00:00Z"), at(600));
+        assert_eq!(
+            next(&mut clock, 600, "2026-01-02T03:04:05Z"),
+            time("2026-01-02T04:00:00.6Z")
+        );
+    }
+
+    #[test]
+    fn past_the_last_year_the_wall_clock_is_taken() {
+        let mut clock = RenewalClock::default();
+        clock.learn_own(Timestamp::MAX, at(0));
+        assert_eq!(
+            next(&mut clock, 10, "2026-01-02T03:04:05Z"),
+            time("2026-01-02T03:04:05Z")
+        );
+    }
+
+    #[test]
+    fn without_any_clock_times_count_up_from_the_second_second() {
+        let mut clock = RenewalClock::default();
+        clock.count_from(None, at(1_000));
+        let now = Now::monotonic(at(3_500));
+        assert_eq!(clock.next(now, at(3_500)), time("1970-01-01T00:00:03.5Z"));
+    }
+
+    #[test]
+    fn the_date_of_the_server_stands_in_for_a_wall_clock() {
+        let mut clock = RenewalClock::default();
+        clock.learn_date(time("2026-01-02T03:04:05Z"), at(1_000));
+        clock.count_from(Some(time("1999-01-01T00:00:00Z")), at(1_000));
+        let now = Now::monotonic(at(2_000));
+        assert_eq!(clock.next(now, at(2_000)), time("2026-01-02T03:04:06Z"));
+    }
+
+    #[test]
+    fn a_reset_clock_goes_on_from_the_last_time() {
+        let mut clock = RenewalClock::default();
+        let _ = next(&mut clock, 90_000, "2026-01-02T03:04:05Z");
+        clock.reset(at(5));
+        assert_eq!(
+            next(&mut clock, 1_005, "1970-01-01T00:00:00Z"),
+            time("2026-01-02T03:04:06Z")
+        );
+    }
+}
