@@ -109,7 +109,7 @@ impl Book {
     }
 
     /// Notes a request that was handed out.
-    pub fn send(&mut self, sent: Sent) {
+    pub fn send(&mut self, sent: Sent, now: Instant) {
         if let Some(write) = sent.write.as_ref().filter(|write| !write.is_release()) {
             self.own_times.push_back(write.renew_time);
             if self.own_times.len() > SENT_TIMES_MAX {
@@ -117,7 +117,8 @@ impl Book {
             }
             self.last_claim = Some(write.clone());
         }
-        let sent_at = self.largest;
+        // A clock that is a little behind its own largest value sent it then, no later.
+        let sent_at = self.largest.min(now);
         self.flight = Some(Flight { sent_at, sent });
     }
 

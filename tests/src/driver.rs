@@ -105,8 +105,7 @@ impl<M: Subject> Driver<M> {
     /// Where `ms` lies behind, or past the instant at which the machine wants to be polled.
     #[track_caller]
     pub fn go_to(&mut self, ms: u64) {
-        if let Some(Seen::Wait(at)) = self.waiting {
-            let due = relative(at);
+        if let Some(due) = self.wakes_at().filter(|_| ms > self.now_ms()) {
             assert!(ms <= due, "the machine wants to be polled at {due}, before {ms}");
         }
         self.be_late_until(ms);

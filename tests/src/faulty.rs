@@ -103,6 +103,12 @@ impl Machine for Faulty {
         if self.has(Fault::SendsBeforeItStops) {
             return self.send_before_stopping(now);
         }
+        if self.has(Fault::SwallowsTheStart) {
+            let mut ahead = self.inner.clone();
+            if let Output::Event(Event::StartedLeading { .. }) = ahead.poll(now) {
+                self.inner = ahead;
+            }
+        }
         let (fault, polls) = (self.fault, self.polls);
         match self.inner.poll(now) {
             Output::WaitUntil(at) if fault == Fault::PutsTheWaitOff => {
@@ -121,9 +127,6 @@ impl Machine for Faulty {
             Output::Request(request) if fault == Fault::GivesRequestsMoreTime => {
                 let deadline = request.deadline.saturating_add(WAIT_MORE);
                 Output::Request(Request { deadline, ..request })
-            }
-            Output::Event(Event::StartedLeading { .. }) if fault == Fault::SwallowsTheStart => {
-                self.inner.poll(now)
             }
             output => output,
         }
@@ -211,7 +214,7 @@ impl Subject for Faulty {
         Some(self.inner.leading_until()?.saturating_add(self.extra))
     }
 
-    fn fence(&self) -> Option<&Fence> {
+    fn fence(&self) -> Option<Fence> {
         self.inner.fence()
     }
 

@@ -20,7 +20,7 @@ pub trait Subject: Machine + Clone {
     /// When leadership ends by itself.
     fn leading_until(&self) -> Option<Instant>;
     /// The fencing token.
-    fn fence(&self) -> Option<&Fence>;
+    fn fence(&self) -> Option<Fence>;
     /// Who leads.
     fn leader(&self) -> Option<&str>;
     /// The number of the last term.
@@ -52,7 +52,7 @@ impl Subject for Elector<'_> {
         Elector::leading_until(self)
     }
 
-    fn fence(&self) -> Option<&Fence> {
+    fn fence(&self) -> Option<Fence> {
         Elector::fence(self)
     }
 

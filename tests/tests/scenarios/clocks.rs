@@ -87,8 +87,8 @@ fn without_a_civil_clock_the_servers_date_is_written() {
     at!(e, 100, released(6).dated(wall(5_000)) => ["PUT 6 acquire"]);
     assert_eq!(e.write().renew_time, wall(5_000));
     at!(e, 200, Accepted(7) => ["Started 1"]);
-    at!(e, 2_100 => ["PUT 7 renew"]);
-    assert_eq!(e.write().renew_time, wall(7_000));
+    at!(e, 2_000 => ["PUT 7 renew"]);
+    assert_eq!(e.write().renew_time, wall(6_900));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn without_any_date_the_time_counts_up_from_the_record() {
     let mut e = Driver::without_wall(A);
     at!(e, 0 => ["GET"]);
     at!(e, 100, released(6).renewed(8_000) => ["PUT 6 acquire"]);
-    assert!(e.write().renew_time > wall(8_000));
+    assert!(e.write().renew_time >= wall(8_000));
     assert!(e.write().renew_time < wall(8_200));
 }
 

@@ -45,7 +45,7 @@ fn b05_a_renewal_that_hangs_ends_with_the_deadline() {
     at!(e, 2_000 => ["PUT 7 renew", "wait 6000"]);
     let renewal = e.flight().id;
     at!(e, 6_000 => ["Cancel", "GET", "wait 10000"]);
-    at!(e, 10_000 => ["Stopped Deadline", "Cancel", "GET"]);
+    at!(e, 10_000 => ["Stopped Deadline", "ReconnectAdvised", "Cancel", "GET"]);
     assert!(!e.is_leading());
     e.be_late_until(60_000);
     let late = held_by("A", 8);
@@ -84,7 +84,7 @@ fn b09_a_conflict_is_enough_to_notice_the_loss() {
 #[test]
 fn b11_terms_only_rise_and_their_tokens_with_them() {
     let mut e = leading(A);
-    let first = e.machine().fence().cloned().unwrap();
+    let first = e.machine().fence().unwrap();
     assert_eq!(e.machine().term(), 1);
     at!(e, 2_000 => ["PUT 7 renew"]);
     at!(e, 2_050, Reply::Conflict => ["GET"]);

@@ -2,14 +2,10 @@
 //! `tests/scenarios.txt`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
-mod admission;
 mod clocks;
-mod deletion;
 mod lifecycle;
 mod losses;
-mod numbers;
 mod records;
 mod release;
 mod stuck;
 mod takeover;
-mod throttling;
