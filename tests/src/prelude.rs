@@ -8,7 +8,7 @@ pub use crate::at;
 pub use crate::driver::{Driver, ORIGIN};
 pub use crate::input::Call::{StepDown, Stop, StopWhenIdle, WorkDone};
 pub use crate::input::{Accepted, Input, Lease, Mine, held_by, released, retry_after, wall};
-pub use crate::store::{Store, run};
+pub use crate::store::{Store, converse, run};
 pub use crate::subject::Subject;
 
 /// The candidate of most tests: 15 s, 10 s, 2 s, at most 4 s a request, and no jitter, so that

@@ -118,6 +118,23 @@ impl Store {
     }
 }
 
+/// Settles, and has every request answered at once, until none is in flight.
+///
+/// # Panics
+/// Where a law is broken.
+#[track_caller]
+pub fn converse<M: Subject>(
+    driver: &mut Driver<M>,
+    mut serve: impl FnMut(&Sent) -> Answer,
+) -> Vec<String> {
+    let mut seen = driver.settle();
+    while let Some(sent) = driver.flight_if_any().cloned() {
+        serve(&sent).give(driver, &sent);
+        seen.extend(driver.settle());
+    }
+    seen
+}
+
 /// Lets time pass to `until`: each request reaches `serve` at once, and its answer comes `latency`
 /// later. `serve` is told the time. The texts of all outputs with their times, waits left out.
 ///

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod clocks;
+mod admission;
+mod deletion;
 mod lifecycle;
 mod losses;
+mod numbers;
 mod records;
 mod release;
 mod stuck;
 mod takeover;
+mod throttling;
