@@ -32,7 +32,6 @@ pub struct Driver<M = Elector<'static>> {
     wall: Option<Timestamp>,
     waiting: Option<Seen>,
     rank: u8,
-    idle: bool,
     transcript: Vec<String>,
 }
 
@@ -92,7 +91,6 @@ impl<M: Subject> Driver<M> {
             wall: Timestamp::from_unix(WALL_AT_ORIGIN, 0),
             waiting: None,
             rank: 0,
-            idle: false,
             transcript: Vec::new(),
         }
     }
@@ -227,16 +225,12 @@ impl<M: Subject> Driver<M> {
     /// Calls `stop_when_idle`.
     pub fn stop_when_idle(&mut self) {
         self.call(|machine, now| machine.stop_when_idle(now));
-        self.idle = true;
     }
 
     /// Calls `work_done`.
     pub fn work_done(&mut self) {
         self.call(|machine, now| machine.work_done(now));
-        // Without `stop_when_idle` before it, the machine may take it for a stop or for nothing.
-        if self.idle || self.machine.leading_until().is_none() {
-            self.book.end_belief();
-        }
+        self.book.end_belief();
     }
 
     // Outputs.
@@ -326,6 +320,12 @@ impl<M: Subject> Driver<M> {
         self.book.last_claim.as_ref().expect("a write that claimed the lease")
     }
 
+    /// The last write that claimed the lease, if there was one.
+    #[must_use]
+    pub const fn last_claim_if_any(&self) -> Option<&Write> {
+        self.book.last_claim.as_ref()
+    }
+
     /// Whether the machine leads now.
     #[must_use]
     pub fn is_leading(&self) -> bool {
@@ -413,7 +413,7 @@ impl<M: Subject> Driver<M> {
                 self.book.end_belief();
             }
         } else {
-            laws::unchanged(before, &self.machine, self.now());
+            laws::unchanged(before, &self.machine, self.now(), may_live.is_none());
         }
     }
 

@@ -4,7 +4,7 @@ use kubelease_core::elector::Elector;
 use kubelease_core::lease::Fence;
 use kubelease_core::machine::Machine;
 use kubelease_core::protocol::{
-    Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
+    Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest, StopReason,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 
@@ -174,7 +174,13 @@ impl Faulty {
             return Output::Event(event);
         }
         let mut ahead = self.inner.clone();
-        if let Output::Event(event @ Event::StoppedLeading { .. }) = ahead.poll(now) {
+        let mut held = None;
+        if let Output::Event(event @ Event::StoppedLeading { reason, .. }) = ahead.poll(now)
+            && matches!(reason, StopReason::Lost | StopReason::Stopped)
+        {
+            held = Some(event);
+        }
+        if let Some(event) = held {
             self.held_back = Some(event);
             self.inner = ahead;
         }
