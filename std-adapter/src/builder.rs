@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::clock::{self, Clock, SharedClock};
 use crate::error::StartError;
 use crate::handle::Handle;
-use crate::http::{HttpTransport, LastError, Server};
+use crate::http::{HttpTransport, Server, Traffic};
 use crate::identity::{random_identity, random_seed};
 use crate::settings::Settings;
 use crate::state::Shared;
@@ -174,8 +174,8 @@ impl Builder {
             .client()
             .map_err(|error| StartError::Client(error.to_string()))?;
 
-        let last_error = LastError::default();
-        let transport = HttpTransport::new(server, client, last_error.clone());
+        let traffic = Traffic::default();
+        let transport = HttpTransport::new(server, client, traffic.clone());
         let (sender, receiver) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::new(Arc::clone(&clock)));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);
@@ -186,7 +186,7 @@ impl Builder {
             SharedClock(clock),
             publisher,
         ));
-        Ok(Handle::new(shared, sender, task, identity, last_error))
+        Ok(Handle::new(shared, sender, task, identity, traffic))
     }
 
     fn server_settings(&self) -> Result<Server, StartError> {

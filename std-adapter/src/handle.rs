@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::changes::Changes;
 use crate::error::ShutdownError;
 use crate::guard::Guard;
-use crate::http::LastError;
+use crate::http::Traffic;
 use crate::state::Shared;
 use crate::task::{Call, Outcome};
 
@@ -27,7 +27,7 @@ pub struct Handle {
     calls: UnboundedSender<Call>,
     task: JoinHandle<Outcome>,
     identity: String,
-    last_error: LastError,
+    traffic: Traffic,
 }
 
 impl Handle {
@@ -36,14 +36,14 @@ impl Handle {
         calls: UnboundedSender<Call>,
         task: JoinHandle<Outcome>,
         identity: String,
-        last_error: LastError,
+        traffic: Traffic,
     ) -> Self {
         Self {
             shared,
             calls,
             task,
             identity,
-            last_error,
+            traffic,
         }
     }
 
@@ -102,7 +102,13 @@ impl Handle {
     /// Why the last request got no answer, in words for people; `None` where it got one.
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
-        self.last_error.get()
+        self.traffic.last_error()
+    }
+
+    /// How many requests have been sent so far, answered or not.
+    #[must_use]
+    pub fn requests_sent(&self) -> u64 {
+        self.traffic.requests_sent()
     }
 
     /// A new stream of events; any number of them may be read, or left unread.

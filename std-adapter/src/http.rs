@@ -3,8 +3,9 @@
 use core::error::Error;
 use core::fmt::Write;
 use core::slice;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use kubelease_core::drive::{Piece, Transport};
@@ -61,25 +62,44 @@ impl Server {
     }
 }
 
-/// What went wrong on the way to the server last, in words.
+/// How the talk with the server goes, for people: what handles and the transport share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LastError(Arc<Mutex<Option<String>>>);
+pub(crate) struct Traffic(Arc<Counted>);
 
-impl LastError {
-    pub(crate) fn get(&self) -> Option<String> {
+#[derive(Debug, Default)]
+struct Counted {
+    last_error: Mutex<Option<String>>,
+    requests_sent: AtomicU64,
+}
+
+impl Traffic {
+    /// What went wrong on the way to the server last.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.lock().clone()
+    }
+
+    pub(crate) fn requests_sent(&self) -> u64 {
+        self.0.requests_sent.load(Ordering::Relaxed)
+    }
+
+    fn count_request(&self) {
+        self.0.requests_sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn set_error(&self, text: Option<String>) {
+        *self.lock() = text;
+    }
+
+    fn set_error_if_none(&self, text: &str) {
+        self.lock().get_or_insert_with(|| text.to_owned());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        // Each change is a plain store, so a panic elsewhere leaves nothing half-done.
         self.0
+            .last_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn set(&self, text: Option<String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
-
-    fn set_if_none(&self, text: &str) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.get_or_insert_with(|| text.to_owned());
     }
 }
 
@@ -91,7 +111,7 @@ pub(crate) struct HttpTransport {
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
-    last_error: LastError,
+    traffic: Traffic,
 }
 
 /// An answer of which some steps may have been taken.
@@ -112,13 +132,13 @@ enum Step {
 }
 
 impl HttpTransport {
-    pub(crate) const fn new(server: Server, client: Client, last_error: LastError) -> Self {
+    pub(crate) const fn new(server: Server, client: Client, traffic: Traffic) -> Self {
         Self {
             server,
             client,
             answer: None,
             step: Step::End,
-            last_error,
+            traffic,
         }
     }
 
@@ -154,7 +174,7 @@ impl HttpTransport {
     fn fail(&mut self, error: reqwest::Error) -> Failure {
         let failure = classify(&error);
         self.answer = None;
-        self.last_error.set(Some(describe(error)));
+        self.traffic.set_error(Some(describe(error)));
         failure
     }
 }
@@ -162,6 +182,7 @@ impl HttpTransport {
 impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
+        self.traffic.count_request();
         match self.request(request).send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
@@ -194,7 +215,7 @@ impl Transport for HttpTransport {
             Step::Body(chunk) => Piece::Body(chunk),
             Step::End => {
                 self.answer = None;
-                self.last_error.set(None);
+                self.traffic.set_error(None);
                 Piece::End
             }
         })
@@ -203,8 +224,8 @@ impl Transport for HttpTransport {
     fn abort(&mut self) {
         // A response that is dropped unread takes its connection with it.
         self.answer = None;
-        self.last_error
-            .set_if_none("the request was given up without an answer");
+        self.traffic
+            .set_error_if_none("the request was given up without an answer");
     }
 
     fn reconnect(&mut self) {
@@ -313,7 +334,7 @@ mod tests {
             connect_timeout: Duration::from_secs(5),
         };
         let client = server.client().unwrap();
-        HttpTransport::new(server, client, LastError::default())
+        HttpTransport::new(server, client, Traffic::default())
     }
 
     /// Sends an elector's first request.
@@ -420,7 +441,7 @@ mod tests {
         drop(listener);
         let mut transport = transport(Url::parse(&url).unwrap());
         assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
-        let text = transport.last_error.get().unwrap();
+        let text = transport.traffic.last_error().unwrap();
         assert!(text.contains("refused"), "{text}");
     }
 
@@ -431,7 +452,7 @@ mod tests {
         url.set_scheme("https").unwrap();
         let mut transport = transport(url);
         assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
-        assert!(transport.last_error.get().is_some());
+        assert!(transport.traffic.last_error().is_some());
     }
 
     #[tokio::test]
@@ -445,7 +466,7 @@ mod tests {
                 Err(Failure::Unknown),
                 "{answer:?}"
             );
-            assert!(transport.last_error.get().is_some());
+            assert!(transport.traffic.last_error().is_some());
             assert_eq!(
                 server.join().unwrap().len(),
                 1,
@@ -460,6 +481,6 @@ mod tests {
         let mut transport = transport(url);
         exchange(&mut transport).await.unwrap_err();
         exchange(&mut transport).await.unwrap();
-        assert_eq!(transport.last_error.get(), None);
+        assert_eq!(transport.traffic.last_error(), None);
     }
 }
