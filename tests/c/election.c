@@ -82,10 +82,10 @@ static int turn(struct candidate *who, struct fake_server *server, uint64_t ms)
             who->stopped = true;
             return 1;
         default:
-            CHECK(!"a kind that is known");
+            CHECK(action.kind == KL_ACTION_WAIT);
         }
     }
-    CHECK(!"a poll that ends");
+    CHECK_INT(who->last.kind, KL_ACTION_WAIT);
     return 0;
 }
 
