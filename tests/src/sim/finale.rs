@@ -1,0 +1,148 @@
+//! The end of a world: it is calm, somebody has to lead, and what `Timing::report()` promises of
+//! takeovers and of quiet is held against what happens.
+
+use kubelease_core::elector::Create;
+use kubelease_core::time::Duration;
+
+use super::clock::TRUE_RATE;
+use super::plan::Finale;
+use super::process::Process;
+use super::queue::Due;
+use super::schedule::Call;
+use super::world::{QUIET_US, World};
+use crate::subject::Subject;
+
+/// Longest way of the fair network.
+const WAY_US: u64 = 20_000;
+
+/// How long the leader of the finale rests after it has stepped down.
+const REST: Duration = Duration::from_secs(3_600);
+
+impl<M: Subject> World<M> {
+    /// Somebody has to lead. Then the leader goes, in one of several ways.
+    pub(super) fn finale(&mut self) -> Result<(), String> {
+        let Some(leader) = self.checker.leader(self.at_us) else {
+            self.queue.push(self.at_us, Due::Quiet);
+            return if self.may_lead(usize::MAX).next().is_some() {
+                Err("nobody leads, and nothing has been wrong for long enough".to_owned())
+            } else {
+                Ok(())
+            };
+        };
+        let finale = self.plan.finale;
+        self.note(format_args!("{finale:?} of seat {leader}"));
+        let due_us = match finale {
+            Finale::Quiet => Some(self.at_us),
+            Finale::Crash => {
+                let due_us = self.crash_bound_us(leader);
+                self.kill(leader)?;
+                due_us
+            }
+            Finale::StepDown | Finale::Stop => {
+                let due_us = self.release_bound_us(leader);
+                let life = self.processes[leader].life;
+                let call = if finale == Finale::Stop {
+                    Call::Stop
+                } else {
+                    Call::StepDown(REST)
+                };
+                self.call(leader, life, call)?;
+                due_us
+            }
+        };
+        self.queue.push(due_us.unwrap_or(self.at_us), Due::Quiet);
+        Ok(())
+    }
+
+    /// The takeover has to be over. From here on requests are counted.
+    pub(super) fn quiet(&mut self) -> Result<(), String> {
+        let leader = self.checker.leader(self.at_us);
+        let gone = if self.plan.finale == Finale::Quiet {
+            None
+        } else {
+            leader
+        };
+        if leader.is_none() && self.may_lead(usize::MAX).next().is_some() {
+            return Err(format!("nobody leads in time after {:?}", self.plan.finale));
+        }
+        self.totals.takeovers += u64::from(gone.is_some());
+        for process in &mut self.processes {
+            process.writes_and_reads = (0, 0);
+        }
+        self.end_us = self.at_us + QUIET_US;
+        Ok(())
+    }
+
+    /// Nobody asked more often than the report says.
+    pub(super) fn check_quiet(&mut self) -> Result<(), String> {
+        let leader = self.checker.leader(self.at_us.saturating_sub(1));
+        for (seat, process) in self.processes.iter().enumerate() {
+            let (writes, reads) = process.writes_and_reads;
+            let local_us = QUIET_US * process.clock.rate() / TRUE_RATE;
+            let period_us = process.config.timing.retry_period.as_millis() * 1_000;
+            let most = local_us / period_us + 1;
+            let asked = if Some(seat) == leader {
+                (writes, reads > 1)
+            } else {
+                (reads, writes > 1)
+            };
+            self.totals.quiet += u64::from(writes + reads > 0);
+            if asked.0 > most || asked.1 {
+                return Err(format!(
+                    "seat {seat} sent {writes} writes and {reads} reads, {most} are enough"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A crashed leader's lease is taken over in so much time after its last write: for each
+    /// candidate `crash_takeover`, the duration being that of the record, and the round trips of
+    /// the GET that saw the write and of the PUT.
+    fn crash_bound_us(&self, leader: usize) -> Option<u64> {
+        let lease = self.server.lease()?;
+        let seconds = u64::try_from(lease.spec.lease_duration_seconds?).ok()?;
+        let bound_us = self.first_of(leader, |process| {
+            let report = process.config.timing.report();
+            report
+                .crash_takeover
+                .saturating_sub(process.config.timing.lease_duration)
+                .saturating_add(Duration::from_secs(seconds))
+        })?;
+        // A write on its way may still arrive.
+        Some(self.at_us.min(lease.written_us) + WAY_US + bound_us)
+    }
+
+    /// A released lease is taken over in so much time: `graceful_takeover`, a round trip each for
+    /// the look and the write; before them a round trip for a write that was on its way, and as
+    /// many for the release.
+    fn release_bound_us(&self, leader: usize) -> Option<u64> {
+        let bound_us =
+            self.first_of(leader, |process| process.config.timing.report().graceful_takeover)?;
+        Some(self.at_us + 6 * WAY_US + bound_us)
+    }
+
+    /// When the first of all candidates has to have done what takes it `local`, and two round
+    /// trips.
+    fn first_of(
+        &self,
+        leader: usize,
+        local: impl Fn(&Process<M>) -> Duration,
+    ) -> Option<u64> {
+        let bounds = self.may_lead(leader).map(|seat| {
+            let process = &self.processes[seat];
+            let late_us = 3 * self.contacts[seat].limits().late_us;
+            process.clock.true_us(local(process).as_millis()) + late_us + 4 * WAY_US + 2_000
+        });
+        bounds.min()
+    }
+
+    /// The seats of processes that can come to lead, but `leader`.
+    fn may_lead(&self, leader: usize) -> impl Iterator<Item = usize> {
+        let running = self.processes.iter().enumerate().filter(move |(seat, process)| {
+            let makes = process.config.create != Create::Never || self.server.lease().is_some();
+            *seat != leader && process.is_running() && makes && !process.is_resting(self.at_us)
+        });
+        running.map(|(seat, _)| seat)
+    }
+}
