@@ -157,7 +157,7 @@ impl<M: Subject> World<M> {
         if dangerous {
             self.outside(version);
         }
-        if matches!(edit, Edit::Clear | Edit::Steal(..) | Edit::Delete) {
+        if matches!(edit, Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times) {
             self.owner = None;
         }
     }

@@ -31,8 +31,8 @@ pub enum Due {
     Reset(usize, u64),
     /// Somebody has to lead, and the finale begins.
     Finale,
-    /// The finale has to be over, and the quiet begins.
-    Quiet,
+    /// Somebody else than this seat has to lead, and the quiet begins.
+    Quiet(Option<usize>),
 }
 
 /// Which request of which process.

@@ -196,7 +196,7 @@ impl<M: Subject> World<M> {
             Due::WorkDone(seat, life) => self.work_done(seat, life),
             Due::Reset(seat, local_ms) => self.reset_clock(seat, local_ms),
             Due::Finale => self.finale(),
-            Due::Quiet => self.quiet(),
+            Due::Quiet(successor_of) => self.quiet(successor_of),
         }
     }
 
@@ -210,7 +210,7 @@ impl<M: Subject> World<M> {
             | Due::End(_)
             | Due::Arrive(_)
             | Due::Finale
-            | Due::Quiet => return None,
+            | Due::Quiet(_) => return None,
         };
         let until_us = self.processes[seat].asleep_until_us;
         (until_us > self.at_us).then_some(until_us)
