@@ -93,14 +93,19 @@ impl Arguments {
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a number, found {text}"))
+    text.parse()
+        .map_err(|_| format!("expected a number, found {text}"))
 }
 
 /// Prints the smallest schedule of `plan` that goes wrong, and its log.
 fn show(plan: &Plan) {
     let fails = |plan: &Plan| world::run(plan, false).violation.is_some();
     let least = minimise(plan, fails);
-    println!("schedule of {} of {} entries:", least.schedule.len(), plan.schedule.len());
+    println!(
+        "schedule of {} of {} entries:",
+        least.schedule.len(),
+        plan.schedule.len()
+    );
     for entry in &least.schedule {
         println!("  {entry:?}");
     }

@@ -106,14 +106,12 @@ impl Checker {
         belief: Belief,
         contacts: &[Contact],
     ) -> Result<(), String> {
+        self.check_fence(self.sides[seat].held, belief)?;
+        self.end_late(seat, at_us, contacts)?;
         let before = self.sides[seat].held;
-        if before.is_some_and(|held| at_us >= held.end_us) {
-            return Err(format!("belief of seat {seat} outlived its end"));
-        }
         if belief.end_us <= at_us {
             return Err(format!("seat {seat} leads past its own leading_until"));
         }
-        self.check_fence(before, belief)?;
         let side = &mut self.sides[seat];
         side.held = Some(belief);
         side.acked = belief.acked;
@@ -127,19 +125,14 @@ impl Checker {
             self.changes += 1;
             self.last_leader = Some((seat, life));
         }
-        self.begin(seat, at_us, belief, contacts)
+        self.begin(seat, at_us, belief)
     }
 
     /// The process of `seat` does not lead.
     ///
     /// # Errors
     /// What is wrong with how an overlap ended.
-    pub fn follows(
-        &mut self,
-        seat: usize,
-        at_us: u64,
-        contacts: &[Contact],
-    ) -> Result<(), String> {
+    pub fn follows(&mut self, seat: usize, at_us: u64, contacts: &[Contact]) -> Result<(), String> {
         let side = &mut self.sides[seat];
         let Some(held) = side.held.take() else {
             return Ok(());
@@ -148,8 +141,10 @@ impl Checker {
             side.work_end_us = at_us;
         }
         let end_us = at_us.min(held.end_us);
-        self.overlaps
-            .close(seat, end_us, &self.notes, contacts)
+        for overlap in self.overlaps.take(seat) {
+            self.close(overlap, end_us, contacts)?;
+        }
+        Ok(())
     }
 
     /// The process of `seat` is killed, and its work with it.
@@ -178,13 +173,39 @@ impl Checker {
         }
     }
 
-    fn begin(
-        &mut self,
-        seat: usize,
-        at_us: u64,
-        belief: Belief,
-        contacts: &[Contact],
-    ) -> Result<(), String> {
+    /// An answer that came in time by the clock of one processor may come too late by that of
+    /// another; what it begins is a new stretch.
+    fn end_late(&mut self, seat: usize, at_us: u64, contacts: &[Contact]) -> Result<(), String> {
+        let end_us = self.sides[seat].held.map_or(u64::MAX, |held| held.end_us);
+        if at_us < end_us {
+            return Ok(());
+        }
+        if at_us < end_us + contacts[seat].limits().noise_us {
+            return self.follows(seat, at_us, contacts);
+        }
+        Err(format!("belief of seat {seat} outlived its end"))
+    }
+
+    /// The older of two leaders, whose last acknowledged write came first, had to notice the last
+    /// change from outside since.
+    fn close(&mut self, overlap: Overlap, at_us: u64, contacts: &[Contact]) -> Result<(), String> {
+        let (a, b) = overlap.seats;
+        let older = if self.sides[a].acked < self.sides[b].acked {
+            a
+        } else {
+            b
+        };
+        let (least, most) = (self.sides[older].acked, self.sides[a + b - older].acked);
+        let Some(note) = self.notes.between(least, most) else {
+            return Err(format!(
+                "seats {a} and {b} led at once, and took turns in it"
+            ));
+        };
+        self.overlaps
+            .close(overlap, at_us, older, note, &contacts[older])
+    }
+
+    fn begin(&mut self, seat: usize, at_us: u64, belief: Belief) -> Result<(), String> {
         for other in 0..self.sides.len() {
             if other == seat {
                 continue;
@@ -196,19 +217,19 @@ impl Checker {
             }
             // The older of two is the one whose last acknowledged write came first.
             let (least, most) = (side.acked.min(belief.acked), side.acked.max(belief.fence));
-            if let Some(note) = self.notes.between(least, most) {
+            if self.notes.between(least, most).is_some() {
                 if leads {
-                    let overlap = Overlap {
-                        seats: (other, seat),
-                        begin_us: at_us,
-                    };
-                    self.overlaps.open(overlap, note, contacts);
+                    let seats = (other, seat);
+                    let begin_us = at_us;
+                    self.overlaps.open(Overlap { seats, begin_us });
                 }
             } else if self.strictness == Strictness::Nothing {
                 self.by_clocks += 1;
             } else {
                 let what = if leads { "leads" } else { "works" };
-                return Err(format!("seat {seat} begins while seat {other} still {what}"));
+                return Err(format!(
+                    "seat {seat} begins while seat {other} still {what}"
+                ));
             }
         }
         Ok(())

@@ -24,6 +24,8 @@ pub struct Limits {
     pub deadline_us: u64,
     /// How late it is polled at most.
     pub late_us: u64,
+    /// How much clocks of its processors differ.
+    pub noise_us: u64,
 }
 
 impl Contact {

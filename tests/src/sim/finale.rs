@@ -37,7 +37,8 @@ impl<M: Subject> World<M> {
             Finale::StepDown | Finale::Stop => self.release_bound_us(leader),
         };
         let successor_of = due_us.map(|_| leader);
-        self.queue.push(due_us.unwrap_or(self.at_us), Due::Quiet(successor_of));
+        self.queue
+            .push(due_us.unwrap_or(self.at_us), Due::Quiet(successor_of));
         let life = self.processes[leader].life;
         match finale {
             Finale::Quiet => Ok(()),
@@ -65,7 +66,9 @@ impl<M: Subject> World<M> {
     pub(super) fn check_quiet(&mut self) -> Result<(), String> {
         let leader = self.checker.leader(self.at_us.saturating_sub(1));
         let record = self.server.lease().map(|lease| &lease.spec);
-        let seconds = record.and_then(|spec| spec.lease_duration_seconds).unwrap_or(0);
+        let seconds = record
+            .and_then(|spec| spec.lease_duration_seconds)
+            .unwrap_or(0);
         let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         for (seat, process) in self.processes.iter().enumerate() {
             // Who looks more rarely than others' records last tries to write where it could look.
@@ -105,25 +108,27 @@ impl<M: Subject> World<M> {
                 .saturating_add(Duration::from_secs(seconds))
         })?;
         // A write on its way may still arrive.
-        Some(self.at_us.min(lease.written_us) + WAY_US + bound_us)
+        let last_us = if self.processes[leader].flight.is_some() {
+            self.at_us + WAY_US
+        } else {
+            lease.written_us
+        };
+        Some(last_us + bound_us)
     }
 
     /// A released lease is taken over in so much time: `graceful_takeover`, a round trip each for
     /// the look and the write; before them a round trip for a write that was on its way, and as
     /// many for the release.
     fn release_bound_us(&self, leader: usize) -> Option<u64> {
-        let bound_us =
-            self.first_of(leader, |process| process.config.timing.report().graceful_takeover)?;
+        let bound_us = self.first_of(leader, |process| {
+            process.config.timing.report().graceful_takeover
+        })?;
         Some(self.at_us + 6 * WAY_US + bound_us)
     }
 
     /// When the first of all candidates has to have done what takes it `local`, and two round
     /// trips.
-    fn first_of(
-        &self,
-        leader: usize,
-        local: impl Fn(&Process<M>) -> Duration,
-    ) -> Option<u64> {
+    fn first_of(&self, leader: usize, local: impl Fn(&Process<M>) -> Duration) -> Option<u64> {
         let bounds = self.may_lead(leader).map(|seat| {
             let process = &self.processes[seat];
             let late_us = 3 * self.contacts[seat].limits().late_us;
@@ -134,10 +139,14 @@ impl<M: Subject> World<M> {
 
     /// The seats of processes that can come to lead, but `leader`.
     fn may_lead(&self, leader: usize) -> impl Iterator<Item = usize> {
-        let running = self.processes.iter().enumerate().filter(move |(seat, process)| {
-            let makes = process.config.create != Create::Never || self.server.lease().is_some();
-            *seat != leader && process.is_running() && makes && !process.is_resting(self.at_us)
-        });
+        let running = self
+            .processes
+            .iter()
+            .enumerate()
+            .filter(move |(seat, process)| {
+                let makes = process.config.create != Create::Never || self.server.lease().is_some();
+                *seat != leader && process.is_running() && makes && !process.is_resting(self.at_us)
+            });
         running.map(|(seat, _)| seat)
     }
 }

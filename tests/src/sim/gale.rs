@@ -40,18 +40,15 @@ impl<M: Subject> World<M> {
     }
 
     fn gale(&self, random: &mut Random) -> Option<Gale> {
-        self.active.iter().find_map(|index| match self.plan.schedule[*index].what {
-            What::Storm(permille, gale) => random.chance(permille).then_some(gale),
-            _ => None,
-        })
+        self.active
+            .iter()
+            .find_map(|index| match self.plan.schedule[*index].what {
+                What::Storm(permille, gale) => random.chance(permille).then_some(gale),
+                _ => None,
+            })
     }
 
-    fn blow(
-        &mut self,
-        gale: Gale,
-        arrival: &Arrival,
-        random: &mut Random,
-    ) -> Result<Said, String> {
+    fn blow(&mut self, gale: Gale, arrival: &Arrival, random: &mut Random) -> Result<Said, String> {
         let said = match gale {
             Gale::Unauthorized => Said::Other(Reply::Unauthorized),
             Gale::Forbidden => Said::Other(Reply::Forbidden),

@@ -44,9 +44,7 @@ pub fn check_write(
                 Err(format!("{identity} counts no transition"))
             }
         }
-        Changes::Release | Changes::Renew | Changes::Acquire => {
-            check_times(old, new, identity)
-        }
+        Changes::Release | Changes::Renew | Changes::Acquire => check_times(old, new, identity),
     }
 }
 

@@ -15,9 +15,7 @@ const STARTING_US: u64 = 500_000;
 impl<M: Subject> World<M> {
     /// An entry of the schedule begins.
     pub(super) fn begin(&mut self, index: usize) -> Result<(), String> {
-        let Entry {
-            until_us, what, ..
-        } = self.plan.schedule[index];
+        let Entry { until_us, what, .. } = self.plan.schedule[index];
         self.totals.fault(name(&what));
         self.note(format_args!("{what:?} until {until_us}"));
         self.queue.push(until_us, Due::End(index));
@@ -157,7 +155,10 @@ impl<M: Subject> World<M> {
         if dangerous {
             self.outside(version);
         }
-        if matches!(edit, Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times) {
+        if matches!(
+            edit,
+            Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times
+        ) {
             self.owner = None;
         }
     }

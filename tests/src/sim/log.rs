@@ -36,6 +36,9 @@ impl Log {
     pub fn text(&self) -> String {
         let head = format!("{:>11}  {:<8}  {:>13}  what", "true_us", "who", "clock_ms");
         let lines = self.lines.iter().flatten().map(String::as_str);
-        core::iter::once(head.as_str()).chain(lines).collect::<Vec<_>>().join("\n")
+        core::iter::once(head.as_str())
+            .chain(lines)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }

@@ -143,7 +143,13 @@ pub const MIXES: &[Mix] = &[
     },
     Mix {
         name: "server",
-        kinds: &[Kind::Storm, Kind::Storm, Kind::Down, Kind::Crash, Kind::Weather],
+        kinds: &[
+            Kind::Storm,
+            Kind::Storm,
+            Kind::Down,
+            Kind::Crash,
+            Kind::Weather,
+        ],
         happenings: (2, 10),
         unrest_s: (120, 360),
         ..CALM

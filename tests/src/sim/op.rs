@@ -120,13 +120,15 @@ impl Answer {
 }
 
 impl Said {
-    /// Whether a healthy server says so.
+    /// Whether a healthy server says so and it tells whose the lease is: to who never creates
+    /// one, a missing lease does not.
     #[must_use]
-    pub const fn is_healthy(&self) -> bool {
-        matches!(
-            self,
-            Self::Lease(_) | Self::Other(Reply::Conflict | Reply::LeaseMissing | Reply::Invalid)
-        )
+    pub const fn is_healthy(&self, never_creates: bool) -> bool {
+        match self {
+            Self::Lease(_) | Self::Other(Reply::Conflict | Reply::Invalid) => true,
+            Self::Other(Reply::LeaseMissing) => !never_creates,
+            Self::Other(_) => false,
+        }
     }
 }
 

@@ -31,10 +31,6 @@ impl Notes {
         let mut notes = self.0.iter().rev();
         notes.find(|note| note.version > after && note.version <= upto)
     }
-
-    fn last_before(&self, at_us: u64) -> Option<&Note> {
-        self.0.iter().rev().find(|note| note.at_us <= at_us)
-    }
 }
 
 /// Two leaders.
@@ -59,37 +55,36 @@ pub struct Overlaps {
 }
 
 impl Overlaps {
-    pub(super) fn open(&mut self, overlap: Overlap, _note: &Note, _contacts: &[Contact]) {
+    pub(super) fn open(&mut self, overlap: Overlap) {
         self.open.push(overlap);
         self.count += 1;
     }
 
-    /// The process of `seat` leads no more.
+    /// Takes out the overlaps of `seat`.
+    pub(super) fn take(&mut self, seat: usize) -> Vec<Overlap> {
+        let ends = |overlap: &mut Overlap| overlap.seats.0 == seat || overlap.seats.1 == seat;
+        self.open.extract_if(.., ends).collect()
+    }
+
+    /// An overlap has ended, in which the process of `older` had to notice `note`.
     pub(super) fn close(
         &mut self,
-        seat: usize,
+        overlap: Overlap,
         at_us: u64,
-        notes: &Notes,
-        contacts: &[Contact],
+        older: usize,
+        note: &Note,
+        contact: &Contact,
     ) -> Result<(), String> {
-        let ends = |overlap: &Overlap| overlap.seats.0 == seat || overlap.seats.1 == seat;
-        let ended: Vec<Overlap> = self.open.iter().copied().filter(ends).collect();
-        self.open.retain(|overlap| !ends(overlap));
-        for overlap in ended {
-            self.longest_us = self.longest_us.max(at_us - overlap.begin_us);
-            let Some(note) = notes.last_before(at_us) else {
-                continue;
-            };
-            let (bound_us, prompt) = bound_us(seat, at_us, note, &contacts[seat]);
-            self.prompt += u64::from(prompt);
-            if at_us > bound_us {
-                return Err(format!(
-                    "the overlap of seats {:?} since {} µs lasted until {at_us} µs, past {bound_us} µs",
-                    overlap.seats, overlap.begin_us
-                ));
-            }
+        self.longest_us = self.longest_us.max(at_us - overlap.begin_us);
+        let (bound_us, prompt) = bound_us(older, at_us, note, contact);
+        self.prompt += u64::from(prompt);
+        if at_us <= bound_us {
+            return Ok(());
         }
-        Ok(())
+        let Overlap { seats, begin_us } = overlap;
+        Err(format!(
+            "the overlap of seats {seats:?} since {begin_us} lasted until {at_us}, past {bound_us}"
+        ))
     }
 }
 

@@ -78,7 +78,7 @@ impl Plan {
         let mut seats: Vec<Seat> = (0..count)
             .map(|number| draw_seat(mix, timing, number, &mut random))
             .collect();
-        let band = draw_band(mix.rates, &seats, &mut random);
+        let band = draw_band(mix, &seats, &mut random);
         for seat in &mut seats {
             let rate = rate_in(band, random.pick(&[0, 0, 300, 700, 1_000, 1_000]));
             seat.clock.set_rate(0, rate);
@@ -152,15 +152,14 @@ const LABELS: &[Label<'static>] = &[Label {
 }];
 
 /// Slowest and fastest rate. The ratio is cut, not rounded, so that it keeps within.
-fn draw_band(rates: Rates, seats: &[Seat], random: &mut Random) -> (u64, u64) {
-    let slowest = random.between(700_000, 1_300_000);
+fn draw_band(mix: &Mix, seats: &[Seat], random: &mut Random) -> (u64, u64) {
     let ratio = |seat: &Seat| {
         let timing = seat.config.timing;
         let (d, r) = (
             timing.lease_duration.as_millis(),
             timing.renew_deadline.as_millis(),
         );
-        match rates {
+        match mix.rates {
             Rates::Same => TRUE_RATE,
             Rates::WithinGrace => 2 * d * TRUE_RATE / (d + r),
             Rates::Within => d * TRUE_RATE / r,
@@ -168,6 +167,12 @@ fn draw_band(rates: Rates, seats: &[Seat], random: &mut Random) -> (u64, u64) {
         }
     };
     let most = seats.iter().map(ratio).min().unwrap_or(TRUE_RATE);
+    // Who trusts times in records compares with the server's clock too, which keeps true time.
+    let slowest = if mix.trust {
+        random.between((TRUE_RATE * TRUE_RATE).div_ceil(most), TRUE_RATE)
+    } else {
+        random.between(700_000, 1_300_000)
+    };
     (slowest, slowest * most / TRUE_RATE)
 }
 
@@ -188,10 +193,11 @@ fn settling_us(seats: &[Seat], band: (u64, u64)) -> u64 {
     let waits = seats.iter().map(|seat| {
         let timing = seat.config.timing;
         let report = timing.report();
-        let longest = report
-            .slowest_retry
-            .max(RETRY_AFTER_MAX)
-            .max(timing.request_timeout.saturating_add(report.graceful_takeover));
+        let longest = report.slowest_retry.max(RETRY_AFTER_MAX).max(
+            timing
+                .request_timeout
+                .saturating_add(report.graceful_takeover),
+        );
         let release = timing.renew_deadline.saturating_add(COOLDOWN_MAX);
         longest.saturating_add(release).as_millis()
     });

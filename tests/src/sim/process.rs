@@ -177,7 +177,9 @@ impl<M: Subject> Process<M> {
                 if flight == Some(id) {
                     Ok(Turn::Cancelled)
                 } else {
-                    Err(format!("L5: {id:?} is cancelled, and {flight:?} is in flight"))
+                    Err(format!(
+                        "L5: {id:?} is cancelled, and {flight:?} is in flight"
+                    ))
                 }
             }
             Output::Request(request) => {
@@ -213,7 +215,9 @@ impl<M: Subject> Process<M> {
         };
         let taken = machine.handle_response(now, id, answer.response()).is_ok();
         if taken != live {
-            return Err(format!("L5: the answer to {id:?} is live: {live}, taken: {taken}"));
+            return Err(format!(
+                "L5: the answer to {id:?} is live: {live}, taken: {taken}"
+            ));
         }
         if taken {
             self.flight = None;
@@ -238,7 +242,9 @@ impl<M: Subject> Process<M> {
         };
         let taken = machine.handle_failure(now, id, failure).is_ok();
         if taken != live {
-            return Err(format!("L5: the failure of {id:?} is live: {live}, taken: {taken}"));
+            return Err(format!(
+                "L5: the failure of {id:?} is live: {live}, taken: {taken}"
+            ));
         }
         if taken {
             self.flight = None;
@@ -268,7 +274,10 @@ impl<M: Subject> Process<M> {
     #[must_use]
     pub const fn grace(&self) -> Duration {
         let timing = self.config.timing;
-        timing.lease_duration.saturating_sub(timing.renew_deadline).half()
+        timing
+            .lease_duration
+            .saturating_sub(timing.renew_deadline)
+            .half()
     }
 
     fn send(
@@ -279,7 +288,9 @@ impl<M: Subject> Process<M> {
         until: Option<Instant>,
         sent: Instant,
     ) -> Result<(), String> {
-        let timeout = self.largest.saturating_add(self.config.timing.request_timeout);
+        let timeout = self
+            .largest
+            .saturating_add(self.config.timing.request_timeout);
         if deadline > until.map_or(timeout, |until| until.min(timeout)) {
             return Err(format!("L5: {id:?} outlives its timeout or leadership"));
         }
@@ -316,10 +327,16 @@ impl<M: Subject> Process<M> {
             return Err(format!("L2: waits until {wait:?} at {now:?}"));
         }
         if self.flight.is_some_and(|flight| wait > flight.deadline) {
-            return Err(format!("L5: waits until {wait:?}, past the deadline in flight"));
+            return Err(format!(
+                "L5: waits until {wait:?}, past the deadline in flight"
+            ));
         }
         let late_us = self.random.below(self.late_us + 1);
-        self.wake_us = self.clock.reaches_us(wait).max(at_us).saturating_add(late_us);
+        self.wake_us = self
+            .clock
+            .reaches_us(wait)
+            .max(at_us)
+            .saturating_add(late_us);
         self.polls = 0;
         self.rank = 0;
         self.check_until()
@@ -330,7 +347,10 @@ impl<M: Subject> Process<M> {
     fn check_until(&mut self) -> Result<(), String> {
         let until = self.machine.as_ref().and_then(Subject::leading_until);
         if until.is_some() && until != self.until {
-            return Err(format!("L7: leadership went from {:?} to {until:?}", self.until));
+            return Err(format!(
+                "L7: leadership went from {:?} to {until:?}",
+                self.until
+            ));
         }
         self.until = until;
         Ok(())
@@ -342,10 +362,14 @@ impl<M: Subject> Process<M> {
         if until.is_none() || until == self.until {
             return Ok(());
         }
-        let sent = flight.filter(|flight| flight.claims).map(|flight| flight.sent);
+        let sent = flight
+            .filter(|flight| flight.claims)
+            .map(|flight| flight.sent);
         let expected = sent.map(|sent| sent.saturating_add(self.config.timing.renew_deadline));
         if until != expected {
-            return Err(format!("L7: leads until {until:?}, where {expected:?} was earned"));
+            return Err(format!(
+                "L7: leads until {until:?}, where {expected:?} was earned"
+            ));
         }
         self.until = until;
         self.acked = version;
@@ -368,7 +392,9 @@ impl<M: Subject> Process<M> {
                 return Err(format!("L4: term {term} stops and never started"));
             }
             if reason != StopReason::Deadline && must_cease_by > self.largest {
-                return Err(format!("work may go on until {must_cease_by:?} after {reason:?}"));
+                return Err(format!(
+                    "work may go on until {must_cease_by:?} after {reason:?}"
+                ));
             }
         }
         Ok(())
@@ -382,7 +408,11 @@ impl<M: Subject> Process<M> {
     /// Notes the time of a call; says whether the clock went on.
     fn pass(&mut self, instant: Instant) -> bool {
         let went_on = instant.saturating_add(Duration::from_secs(1)) >= self.largest;
-        self.largest = if went_on { self.largest.max(instant) } else { instant };
+        self.largest = if went_on {
+            self.largest.max(instant)
+        } else {
+            instant
+        };
         if !went_on {
             self.until = None;
         }

@@ -181,7 +181,14 @@ fn draw_what(kind: Kind, seat: usize, random: &mut Random) -> What {
         Kind::Wall => {
             let seconds = random.pick(&[1, 10, 3_600, 86_400 * 365]);
             let step_us = i64::try_from(random.between(1, seconds * 1_000_000)).unwrap_or_default();
-            What::Wall(seat, if random.chance(500) { step_us } else { -step_us })
+            What::Wall(
+                seat,
+                if random.chance(500) {
+                    step_us
+                } else {
+                    -step_us
+                },
+            )
         }
         Kind::Reset => What::Reset(seat, random.below(5_000)),
         Kind::Edit => What::Edit(draw_edit(random)),

@@ -113,9 +113,7 @@ impl Server {
     pub fn would_write(&self, op: &Op) -> bool {
         match (op, &self.lease) {
             (Op::Get, _) => false,
-            (Op::Create { .. }, lease) => {
-                lease.is_none() && self.namespace == Namespace::Active
-            }
+            (Op::Create { .. }, lease) => lease.is_none() && self.namespace == Namespace::Active,
             (Op::Update { version, .. }, Some(stored)) => stored.is_at(version),
             (Op::Update { .. }, None) => false,
         }
@@ -183,7 +181,11 @@ impl Server {
 
     fn create(&mut self, spec: &RecordSpec, by_put: bool, at_us: u64) -> Said {
         if self.lease.is_some() {
-            let taken = if by_put { Reply::Invalid } else { Reply::Conflict };
+            let taken = if by_put {
+                Reply::Invalid
+            } else {
+                Reply::Conflict
+            };
             return Said::Other(taken);
         }
         match self.namespace {

@@ -1,6 +1,6 @@
 //! [`World`]: processes, network and server in one true time, which jumps to whatever is due.
 
-use kubelease_core::elector::{Config, Elector};
+use kubelease_core::elector::{Config, Create, Elector};
 use kubelease_core::protocol::{Event, Failure, RequestId};
 use kubelease_core::time::Now;
 
@@ -129,7 +129,9 @@ impl<M: Subject> World<M> {
         self.prepare();
         loop {
             let wakes = self.processes.iter().map(Process::due_us).enumerate();
-            let (seat, wake_us) = wakes.min_by_key(|(_, at_us)| *at_us).unwrap_or((0, u64::MAX));
+            let (seat, wake_us) = wakes
+                .min_by_key(|(_, at_us)| *at_us)
+                .unwrap_or((0, u64::MAX));
             let next_us = self.queue.next_us();
             if wake_us.min(next_us) >= self.end_us {
                 self.at_us = self.end_us;
@@ -174,10 +176,14 @@ impl<M: Subject> World<M> {
                 if !self.is_alive(asker.seat, asker.life) {
                     return Ok(());
                 }
-                self.log_of(asker.seat, format_args!("<- {:?} {}", asker.id, answer.said));
+                self.log_of(
+                    asker.seat,
+                    format_args!("<- {:?} {}", asker.id, answer.said),
+                );
                 let process = &mut self.processes[asker.seat];
+                let never_creates = process.config.create == Create::Never;
                 if process.answer(self.at_us, asker.id, &answer)? {
-                    let healthy = answer.said.is_healthy();
+                    let healthy = answer.said.is_healthy(never_creates);
                     self.contacts[asker.seat].ended(self.at_us, healthy);
                 }
                 self.drive(asker.seat)
@@ -256,7 +262,9 @@ impl<M: Subject> World<M> {
         let fence = machine.fence().and_then(|fence| fence.token());
         let belief = Belief {
             end_us: process.clock.reaches_us(until),
-            work_end_us: process.clock.reaches_us(until.saturating_add(process.grace())),
+            work_end_us: process
+                .clock
+                .reaches_us(until.saturating_add(process.grace())),
             fence: fence.ok_or_else(|| format!("seat {seat} leads without a fence"))?,
             acked: process.acked,
         };
@@ -269,7 +277,12 @@ impl<M: Subject> World<M> {
         self.log_of(seat, format_args!("-> {id:?} {}", op.name()));
         let process = &self.processes[seat];
         let (life, identity, number) = (process.life, process.config.identity, process.requests);
-        let names = [self.plan.seed, seat as u64, u64::from(life), u64::from(number)];
+        let names = [
+            self.plan.seed,
+            seat as u64,
+            u64::from(life),
+            u64::from(number),
+        ];
         let mut random = Random::of(&names);
         let mut fate = Fate::draw(&self.weather(seat), &mut random);
         if random.chance(self.down_permille()) {
@@ -362,7 +375,8 @@ impl<M: Subject> World<M> {
 
     /// Somebody changed the lease who does not keep to the rules of the election.
     pub(super) fn outside(&mut self, version: u64) {
-        self.checker.note(self.at_us, version, self.contacts.clone());
+        self.checker
+            .note(self.at_us, version, self.contacts.clone());
     }
 
     /// A new process with `identity` starts.
@@ -402,14 +416,16 @@ impl<M: Subject> World<M> {
         if self.at_us >= self.plan.calm_us {
             return Weather::FAIR;
         }
-        self.active.iter().fold(self.plan.mix.weather, |weather, index| {
-            match self.plan.schedule[*index].what {
-                What::Weather(whom, worse) if whom.is_none_or(|whom| whom == seat) => {
-                    weather.worse(worse)
+        self.active
+            .iter()
+            .fold(self.plan.mix.weather, |weather, index| {
+                match self.plan.schedule[*index].what {
+                    What::Weather(whom, worse) if whom.is_none_or(|whom| whom == seat) => {
+                        weather.worse(worse)
+                    }
+                    _ => weather,
                 }
-                _ => weather,
-            }
-        })
+            })
     }
 
     fn down_permille(&self) -> u32 {
@@ -433,7 +449,10 @@ impl<M: Subject> World<M> {
                 fate.arrives_us.is_some() && fate.back_us.is_none() && fate.broken_us.is_none(),
                 "answer lost",
             ),
-            (fate.arrives_us.is_some_and(|way_us| way_us > 4_000_000), "late"),
+            (
+                fate.arrives_us.is_some_and(|way_us| way_us > 4_000_000),
+                "late",
+            ),
         ];
         for (is_so, kind) in faults {
             if is_so {
@@ -466,5 +485,6 @@ fn limits(seat: &Seat, slowest: u64) -> Limits {
         period_us: true_us(timing.retry_period.as_millis()),
         deadline_us: true_us(timing.renew_deadline.as_millis()),
         late_us: seat.late_us,
+        noise_us: true_us(seat.noise_ms + 1),
     }
 }
