@@ -122,13 +122,17 @@ impl Elector<'_> {
             return;
         }
         let now = self.now();
-        self.contact.good(verb_of(kind), now);
+        if self.config.create == Create::Never {
+            self.contact.last_good = now;
+            self.trouble(TroubleKind::LeaseMissing, Verb::Get);
+        } else {
+            self.contact.good(verb_of(kind), now);
+        }
         self.renewals.count_from(None, now);
         self.deletion_told = false;
-        let lesson = self.observed.missing(now);
-        if self.config.create == Create::Never {
-            self.trouble(TroubleKind::LeaseMissing, Verb::Get);
-        }
+        let lesson = self
+            .observed
+            .missing(now, self.config.timing.lease_duration);
         self.looked(lesson);
     }
 

@@ -136,7 +136,10 @@ impl Observed {
     }
 
     /// Takes the news that there is no lease.
-    pub(crate) fn missing(&mut self, now: Instant) -> Lesson {
+    ///
+    /// Somebody else's record that is gone is waited out in full, even where it had stood still
+    /// for its duration: nothing shows that it was not renewed unseen just before its deletion.
+    pub(crate) fn missing(&mut self, now: Instant, own_duration: Duration) -> Lesson {
         let leader_changed = self.foreign_leader().is_some();
         let seen = match &self.seen {
             Seen::Missing { since, wait } => Seen::Missing {
@@ -148,8 +151,11 @@ impl Observed {
                 wait: Duration::ZERO,
             },
             Seen::Record(record) => {
-                let live = record.standing.is_foreign() && !record.is_expired(now);
-                let wait = if live { record.wait } else { Duration::ZERO };
+                let wait = match (record.standing.is_foreign(), record.wait) {
+                    (false, _) => Duration::ZERO,
+                    (true, Duration::ZERO) => own_duration,
+                    (true, wait) => wait,
+                };
                 Seen::Missing { since: now, wait }
             }
         };
@@ -245,12 +251,6 @@ impl Observed {
             }
             Seen::Record(record) => Some(record.since),
         }
-    }
-}
-
-impl Record {
-    fn is_expired(&self, now: Instant) -> bool {
-        now >= late(self.since, self.wait)
     }
 }
 

@@ -98,6 +98,11 @@ impl Elector<'_> {
                 self.state = State::Ended(finish);
                 self.finish_untold = true;
             }
+            // The release may have taken longer than the rest.
+            Then::Rest { until, .. } if self.now() >= until => {
+                self.state = State::Contending;
+                self.attempt.next = Next::Retry(self.now());
+            }
             Then::Rest { until, cooldown } => {
                 self.state = State::Resting { until, cooldown };
                 self.attempt.next = Next::Due(self.candidate_pace());
