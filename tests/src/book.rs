@@ -21,6 +21,9 @@ pub const INSTANT_MAX: Instant = Instant::from_millis(1 << 62);
 /// How many of its own renewTimes a process knows again (rule 5).
 const SENT_TIMES_MAX: usize = 8;
 
+/// How many dead ids are tried again and again.
+const DEAD_MAX: usize = 2;
+
 /// A request that waits for its answer.
 #[derive(Clone, Debug)]
 pub struct Flight {
@@ -58,6 +61,8 @@ pub struct Book {
     pub dead: VecDeque<RequestId>,
     /// The last write that claimed the lease.
     pub last_claim: Option<Write>,
+    /// The last renewTime of this identity, written or read, and when that was.
+    pub last_time: Option<(Timestamp, Instant)>,
     own_times: VecDeque<Timestamp>,
 }
 
@@ -75,6 +80,7 @@ impl Book {
             last_until: None,
             dead: VecDeque::new(),
             last_claim: None,
+            last_time: None,
             own_times: VecDeque::new(),
         }
     }
@@ -89,6 +95,7 @@ impl Book {
         } else {
             self.largest = now;
             self.end_belief();
+            self.last_until = None;
         }
         if self.leading_until().is_some_and(|end| self.largest >= end) {
             self.end_belief();
@@ -116,23 +123,18 @@ impl Book {
                 self.own_times.pop_front();
             }
             self.last_claim = Some(write.clone());
+            self.last_time = Some((write.renew_time, self.largest));
         }
         // A clock that is a little behind its own largest value sent it then, no later.
         let sent_at = self.largest.min(now);
         self.flight = Some(Flight { sent_at, sent });
     }
 
-    /// The renewTime that the last write carried.
-    #[must_use]
-    pub fn last_renew_time(&self) -> Option<Timestamp> {
-        self.own_times.back().copied()
-    }
-
     /// Closes the request in flight: its id is dead from now on.
     pub fn close(&mut self) -> Option<Flight> {
         let flight = self.flight.take()?;
         self.dead.push_back(flight.sent.id);
-        if self.dead.len() > 4 {
+        if self.dead.len() > DEAD_MAX {
             self.dead.pop_front();
         }
         Some(flight)
@@ -142,6 +144,9 @@ impl Book {
     pub fn answer(&mut self, reply: Reply<'_>) {
         let Some(flight) = self.close() else { return };
         let Reply::Lease(record) = reply else { return };
+        if record.version.resource_version.is_empty() {
+            return;
+        }
         match &flight.sent.write {
             None => self.read(record),
             Some(write) if write.is_release() => {}
@@ -161,11 +166,13 @@ impl Book {
 
     /// A read never lengthens a claim; it ends one that the record does not bear out.
     fn read(&mut self, record: &LeaseRecord) {
-        let mine = record.spec.as_ref().is_some_and(|spec| {
-            let time = spec.renew_time.timestamp();
-            spec.holder.matches(&self.identity)
-                && time.is_some_and(|time| self.own_times.contains(&time))
-        });
+        let spec = record.spec.as_ref();
+        let named = spec.filter(|spec| spec.holder.matches(&self.identity));
+        let time = named.and_then(|spec| spec.renew_time.timestamp());
+        if let Some(time) = time.filter(|time| self.last_time.is_none_or(|last| *time > last.0)) {
+            self.last_time = Some((time, self.largest));
+        }
+        let mine = time.is_some_and(|time| self.own_times.contains(&time));
         if !mine {
             self.end_belief();
         }

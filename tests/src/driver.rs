@@ -32,7 +32,6 @@ pub struct Driver<M = Elector<'static>> {
     wall: Option<Timestamp>,
     waiting: Option<Seen>,
     rank: u8,
-    idle: bool,
     transcript: Vec<String>,
 }
 
@@ -92,7 +91,6 @@ impl<M: Subject> Driver<M> {
             wall: Timestamp::from_unix(WALL_AT_ORIGIN, 0),
             waiting: None,
             rank: 0,
-            idle: false,
             transcript: Vec::new(),
         }
     }
@@ -106,10 +104,7 @@ impl<M: Subject> Driver<M> {
     #[track_caller]
     pub fn go_to(&mut self, ms: u64) {
         if let Some(due) = self.wakes_at().filter(|_| ms > self.now_ms()) {
-            assert!(
-                ms <= due,
-                "the machine wants to be polled at {due}, before {ms}"
-            );
+            assert!(ms <= due, "the machine wants to be polled at {due}, before {ms}");
         }
         self.be_late_until(ms);
     }
@@ -186,9 +181,7 @@ impl<M: Subject> Driver<M> {
         let (now, before) = (self.now(), self.machine.clone());
         let may_live = self.may_live(id);
         let result = self.machine.handle_response(now, id, response);
-        self.after_answer(&before, may_live, result, |book| {
-            book.answer(response.reply)
-        });
+        self.after_answer(&before, may_live, result, |book| book.answer(response.reply));
         result
     }
 
@@ -232,16 +225,12 @@ impl<M: Subject> Driver<M> {
     /// Calls `stop_when_idle`.
     pub fn stop_when_idle(&mut self) {
         self.call(|machine, now| machine.stop_when_idle(now));
-        self.idle = true;
     }
 
     /// Calls `work_done`.
     pub fn work_done(&mut self) {
         self.call(|machine, now| machine.work_done(now));
-        // Without `stop_when_idle` before it, the machine may take it for a stop or for nothing.
-        if self.idle || self.machine.leading_until().is_none() {
-            self.book.end_belief();
-        }
+        self.book.end_belief();
     }
 
     // Outputs.
@@ -268,11 +257,7 @@ impl<M: Subject> Driver<M> {
     pub fn settle(&mut self) -> Vec<String> {
         let start = self.transcript.len();
         let settled = (0..POLLS_MAX).any(|_| self.poll_once().is_settled());
-        assert!(
-            settled,
-            "L1: no wait after {POLLS_MAX} polls: {:#?}",
-            self.tail()
-        );
+        assert!(settled, "L1: no wait after {POLLS_MAX} polls: {:#?}", self.tail());
         self.check();
         self.rank = 0;
         let texts = self.transcript.get(start..).unwrap_or_default().iter();
@@ -332,10 +317,13 @@ impl<M: Subject> Driver<M> {
     #[must_use]
     #[track_caller]
     pub fn last_claim(&self) -> &Write {
-        self.book
-            .last_claim
-            .as_ref()
-            .expect("a write that claimed the lease")
+        self.book.last_claim.as_ref().expect("a write that claimed the lease")
+    }
+
+    /// The last write that claimed the lease, if there was one.
+    #[must_use]
+    pub const fn last_claim_if_any(&self) -> Option<&Write> {
+        self.book.last_claim.as_ref()
     }
 
     /// Whether the machine leads now.
@@ -415,11 +403,7 @@ impl<M: Subject> Driver<M> {
         note: impl FnOnce(&mut Book),
     ) {
         if let Some(live) = may_live {
-            assert_eq!(
-                result.is_ok(),
-                live,
-                "L5: an answer was taken that is dead, or refused"
-            );
+            assert_eq!(result.is_ok(), live, "L5: an answer was taken that is dead, or refused");
         }
         if result.is_ok() {
             note(&mut self.book);
@@ -429,7 +413,7 @@ impl<M: Subject> Driver<M> {
                 self.book.end_belief();
             }
         } else {
-            laws::unchanged(before, &self.machine, self.now());
+            laws::unchanged(before, &self.machine, self.now(), may_live.is_none());
         }
     }
 
@@ -465,3 +449,4 @@ fn relative(at: Instant) -> u64 {
 fn without_body(line: &str) -> &str {
     line.split("  ").next().unwrap_or_default()
 }
+

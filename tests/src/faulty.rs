@@ -4,7 +4,7 @@ use kubelease_core::elector::Elector;
 use kubelease_core::lease::Fence;
 use kubelease_core::machine::Machine;
 use kubelease_core::protocol::{
-    Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
+    Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest, StopReason,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 
@@ -126,10 +126,7 @@ impl Machine for Faulty {
             }
             Output::Request(request) if fault == Fault::GivesRequestsMoreTime => {
                 let deadline = request.deadline.saturating_add(WAIT_MORE);
-                Output::Request(Request {
-                    deadline,
-                    ..request
-                })
+                Output::Request(Request { deadline, ..request })
             }
             output => output,
         }
@@ -152,11 +149,7 @@ impl Machine for Faulty {
         if result.is_err() && self.has(Fault::RemembersWhatItRefused) {
             self.inner.step_down(now, Duration::from_secs(60));
         }
-        if self.has(Fault::TakesDeadAnswers) {
-            Ok(())
-        } else {
-            result
-        }
+        if self.has(Fault::TakesDeadAnswers) { Ok(()) } else { result }
     }
 
     fn handle_failure(
@@ -181,7 +174,13 @@ impl Faulty {
             return Output::Event(event);
         }
         let mut ahead = self.inner.clone();
-        if let Output::Event(event @ Event::StoppedLeading { .. }) = ahead.poll(now) {
+        let mut held = None;
+        if let Output::Event(event @ Event::StoppedLeading { reason, .. }) = ahead.poll(now)
+            && matches!(reason, StopReason::Lost | StopReason::Stopped)
+        {
+            held = Some(event);
+        }
+        if let Some(event) = held {
             self.held_back = Some(event);
             self.inner = ahead;
         }

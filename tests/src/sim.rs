@@ -18,6 +18,7 @@ mod finale;
 mod gale;
 pub mod guard;
 mod happenings;
+pub mod lawyer;
 pub mod log;
 pub mod minimise;
 pub mod mix;

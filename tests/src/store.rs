@@ -181,3 +181,4 @@ pub fn run<M: Subject>(
         }
     }
 }
+

@@ -142,6 +142,10 @@ impl Checker {
         }
         let end_us = at_us.min(held.end_us);
         for overlap in self.overlaps.take(seat) {
+            // The other may have ended by itself, and not have been asked since.
+            let (a, b) = overlap.seats;
+            let other = self.sides[a + b - seat].held;
+            let end_us = other.map_or(end_us, |other| end_us.min(other.end_us));
             self.close(overlap, end_us, contacts)?;
         }
         Ok(())

@@ -5,9 +5,11 @@ use kubelease_core::protocol::{Event, Failure, Output, RequestId, StopReason};
 use kubelease_core::time::{Duration, Instant, Now};
 
 use super::clock::Clock;
+use super::lawyer::Lawyer;
 use super::op::{Answer, Op, Said};
 use super::plan::Seat;
 use super::random::Random;
+use crate::seen::Seen;
 use crate::subject::Subject;
 
 /// A process.
@@ -45,6 +47,19 @@ pub struct Process<M> {
     announced: Option<u64>,
     polls: usize,
     rank: u8,
+    watch: Watch,
+    lawyer: Option<Lawyer>,
+}
+
+/// How closely the laws are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Not at all: only what comes of it counts.
+    Nothing,
+    /// As far as it costs next to nothing.
+    Cheap,
+    /// All of them on every step; a broken one panics.
+    Full,
 }
 
 /// A request on its way.
@@ -76,7 +91,7 @@ pub enum Turn {
 impl<M: Subject> Process<M> {
     /// The place of `seat`, without a process yet.
     #[must_use]
-    pub fn new(seat: &Seat, seed: u64) -> Self {
+    pub fn new(seat: &Seat, seed: u64, watch: Watch) -> Self {
         Self {
             config: seat.config,
             clock: seat.clock.clone(),
@@ -98,6 +113,8 @@ impl<M: Subject> Process<M> {
             announced: None,
             polls: 0,
             rank: 0,
+            watch,
+            lawyer: None,
         }
     }
 
@@ -115,6 +132,8 @@ impl<M: Subject> Process<M> {
         self.config.seed = self.random.next_u64();
         let now = self.clock.now(at_us);
         self.machine = Some(make(self.config, now));
+        self.lawyer = (self.watch == Watch::Full)
+            .then(|| Lawyer::new(identity, self.config.timing, now));
         self.is_done = false;
         self.wake_us = at_us;
         self.largest = now.instant;
@@ -157,7 +176,13 @@ impl<M: Subject> Process<M> {
             return Ok(Turn::Settled);
         };
         let until = machine.leading_until();
+        if let Some(lawyer) = &mut self.lawyer {
+            lawyer.before_poll(now);
+        }
         let output = machine.poll(now);
+        if let Some(lawyer) = &mut self.lawyer {
+            lawyer.polled(&Seen::from(output), now);
+        }
         self.polls += 1;
         if self.polls > POLLS_MAX {
             return Err(format!("L1: {} polls and still no wait", self.polls));
@@ -189,10 +214,16 @@ impl<M: Subject> Process<M> {
                 Ok(Turn::Send(id, op))
             }
             Output::WaitUntil(wait) => {
+                if let Some(lawyer) = &mut self.lawyer {
+                    lawyer.settled(machine, &Seen::Wait(wait), now);
+                }
                 self.settle(wait, now.instant, at_us)?;
                 Ok(Turn::Settled)
             }
             Output::Done => {
+                if let Some(lawyer) = &mut self.lawyer {
+                    lawyer.settled(machine, &Seen::Done, now);
+                }
                 self.is_done = true;
                 self.wake_us = u64::MAX;
                 self.polls = 0;
@@ -213,7 +244,14 @@ impl<M: Subject> Process<M> {
         let Some(machine) = &mut self.machine else {
             return Ok(false);
         };
-        let taken = machine.handle_response(now, id, answer.response()).is_ok();
+        let lawyer = self.lawyer.as_mut();
+        let watched = lawyer.map(|lawyer| (lawyer.before_input(machine, now), lawyer));
+        let response = answer.response();
+        let taken = machine.handle_response(now, id, response).is_ok();
+        if let Some((before, lawyer)) = watched {
+            let reply = taken.then_some(Some(response.reply));
+            lawyer.after_input(&before, machine, now, reply);
+        }
         if taken != live {
             return Err(format!(
                 "L5: the answer to {id:?} is live: {live}, taken: {taken}"
@@ -240,7 +278,12 @@ impl<M: Subject> Process<M> {
         let Some(machine) = &mut self.machine else {
             return Ok(false);
         };
+        let lawyer = self.lawyer.as_mut();
+        let watched = lawyer.map(|lawyer| (lawyer.before_input(machine, now), lawyer));
         let taken = machine.handle_failure(now, id, failure).is_ok();
+        if let Some((before, lawyer)) = watched {
+            lawyer.after_input(&before, machine, now, taken.then_some(None));
+        }
         if taken != live {
             return Err(format!(
                 "L5: the failure of {id:?} is live: {live}, taken: {taken}"
@@ -259,6 +302,9 @@ impl<M: Subject> Process<M> {
         self.pass(now.instant);
         if let Some(machine) = &mut self.machine {
             call(machine, now);
+            if let Some(lawyer) = &mut self.lawyer {
+                lawyer.called(machine, now);
+            }
             self.until = machine.leading_until();
         }
         self.wake_us = at_us;
@@ -346,7 +392,7 @@ impl<M: Subject> Process<M> {
     /// `check_truth` has seen.
     fn check_until(&mut self) -> Result<(), String> {
         let until = self.machine.as_ref().and_then(Subject::leading_until);
-        if until.is_some() && until != self.until {
+        if self.watch != Watch::Nothing && until.is_some() && until != self.until {
             return Err(format!(
                 "L7: leadership went from {:?} to {until:?}",
                 self.until
@@ -366,7 +412,7 @@ impl<M: Subject> Process<M> {
             .filter(|flight| flight.claims)
             .map(|flight| flight.sent);
         let expected = sent.map(|sent| sent.saturating_add(self.config.timing.renew_deadline));
-        if until != expected {
+        if self.watch != Watch::Nothing && until != expected {
             return Err(format!(
                 "L7: leads until {until:?}, where {expected:?} was earned"
             ));

@@ -13,7 +13,7 @@ use super::mix::Rates;
 use super::net::{Fate, Weather};
 use super::op::{Op, Said};
 use super::plan::{IDENTITIES, Plan, Seat};
-use super::process::{Process, Turn};
+use super::process::{Process, Turn, Watch};
 use super::queue::{Arrival, Asker, Due, Queue};
 use super::random::Random;
 use super::schedule::What;
@@ -59,23 +59,33 @@ pub struct Outcome {
 /// Runs a plan with the shipped elector.
 #[must_use]
 pub fn run(plan: &Plan, keep_log: bool) -> Outcome {
-    World::new(plan.clone(), keep_log, elector).run()
+    World::new(plan.clone(), keep_log, Watch::Cheap, elector).run()
 }
 
-fn elector(config: Config<'static>, now: Now) -> Elector<'static> {
+/// The shipped elector, as the machine of a world.
+///
+/// # Panics
+/// Where `config` is not valid.
+#[must_use]
+pub fn elector(config: Config<'static>, now: Now) -> Elector<'static> {
     Elector::new(config, now).expect("plans are valid")
 }
 
 impl<M: Subject> World<M> {
     /// A world of machines that `make` makes.
     #[must_use]
-    pub fn new(plan: Plan, keep_log: bool, make: fn(Config<'static>, Now) -> M) -> Self {
+    pub fn new(
+        plan: Plan,
+        keep_log: bool,
+        watch: Watch,
+        make: fn(Config<'static>, Now) -> M,
+    ) -> Self {
         let strictness = match plan.mix.rates {
             Rates::Same | Rates::WithinGrace => Strictness::Work,
             Rates::Within => Strictness::Leaders,
             Rates::Beyond => Strictness::Nothing,
         };
-        let process = |(seat, seed): (&Seat, u64)| Process::new(seat, seed);
+        let process = |(seat, seed): (&Seat, u64)| Process::new(seat, seed, watch);
         let seeds = (0..).map(|number: u64| plan.seed ^ number.rotate_right(8));
         let processes: Vec<_> = plan.seats.iter().zip(seeds).map(process).collect();
         let contact = |seat: &Seat| Contact::new(limits(seat, plan.band.0));
