@@ -155,6 +155,7 @@ impl<M: Subject> World<M> {
         if dangerous {
             self.outside(version);
         }
+        self.disguises += u64::from(edit == Edit::Times);
         if matches!(
             edit,
             Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times

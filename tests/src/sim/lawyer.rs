@@ -16,6 +16,8 @@ pub struct Lawyer {
     book: Book,
     timing: Timing,
     rank: u8,
+    /// Whether the input at hand showed a clock that was set back.
+    was_reset: bool,
 }
 
 impl Lawyer {
@@ -26,6 +28,7 @@ impl Lawyer {
             book: Book::new(identity, &timing, now.instant),
             timing,
             rank: 0,
+            was_reset: false,
         }
     }
 
@@ -48,7 +51,9 @@ impl Lawyer {
 
     /// An answer or a failure is about to be handed in; the state before it.
     pub fn before_input<M: Subject>(&mut self, machine: &M, now: Now) -> M {
+        let largest = self.book.largest;
         self.book.pass_time(now.instant);
+        self.was_reset = self.book.largest < largest;
         machine.clone()
     }
 
@@ -65,7 +70,7 @@ impl Lawyer {
             Some(None) => {
                 self.book.close();
             }
-            None => laws::unchanged(before, after, now),
+            None => laws::unchanged(before, after, now, self.was_reset),
         }
         self.rank = 0;
     }

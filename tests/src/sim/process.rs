@@ -35,6 +35,10 @@ pub struct Process<M> {
     pub acked: u64,
     /// Writes and reads since they were last counted.
     pub writes_and_reads: (u64, u64),
+    /// Writes of this life that made it the holder.
+    pub claims: u64,
+    /// How often this life met a twin.
+    pub collisions: u64,
     /// Whether the machine has ended.
     pub is_done: bool,
     /// It stepped down, and may be resting until here.
@@ -103,6 +107,8 @@ impl<M: Subject> Process<M> {
             requests: 0,
             acked: 0,
             writes_and_reads: (0, 0),
+            claims: 0,
+            collisions: 0,
             is_done: false,
             rests_until_us: 0,
             late_us: seat.late_us,
@@ -138,6 +144,8 @@ impl<M: Subject> Process<M> {
         self.wake_us = at_us;
         self.largest = now.instant;
         self.requests = 0;
+        self.claims = 0;
+        self.collisions = 0;
     }
 
     /// The process is killed.

@@ -1,5 +1,7 @@
 //! [`World`]: processes, network and server in one true time, which jumps to whatever is due.
 
+use std::collections::BTreeMap;
+
 use kubelease_core::elector::{Config, Create, Elector};
 use kubelease_core::protocol::{Event, Failure, RequestId};
 use kubelease_core::time::Now;
@@ -41,6 +43,10 @@ pub struct World<M> {
     pub(super) checker: Checker,
     pub(super) totals: Totals,
     pub(super) end_us: u64,
+    /// Writes that made somebody the holder, by identity.
+    claims: BTreeMap<&'static str, u64>,
+    /// Edits after which a process does not know its own record again.
+    pub(super) disguises: u64,
     pub(super) log: Log,
     make: fn(Config<'static>, Now) -> M,
 }
@@ -101,6 +107,8 @@ impl<M: Subject> World<M> {
             checker: Checker::new(processes.len(), strictness),
             totals: Totals::default(),
             end_us: u64::MAX,
+            claims: BTreeMap::new(),
+            disguises: 0,
             log: Log::new(keep_log),
             processes,
             make,
@@ -241,8 +249,10 @@ impl<M: Subject> World<M> {
         loop {
             match self.processes[seat].turn(self.at_us)? {
                 Turn::Event(event) => {
-                    self.totals.collisions += u64::from(event == Event::IdentityCollision);
                     self.log_of(seat, format_args!("{event:?}"));
+                    if event == Event::IdentityCollision {
+                        self.check_collision(seat)?;
+                    }
                 }
                 Turn::Cancelled => {
                     self.log_of(seat, format_args!("cancel"));
@@ -253,6 +263,19 @@ impl<M: Subject> World<M> {
             }
         }
         self.sample(seat)
+    }
+
+    /// A twin is noticed once each time it takes the lease.
+    fn check_collision(&mut self, seat: usize) -> Result<(), String> {
+        self.totals.collisions += 1;
+        let process = &mut self.processes[seat];
+        process.collisions += 1;
+        let claims = self.claims.get(process.config.identity).copied().unwrap_or(0);
+        let causes = claims - process.claims + self.disguises;
+        if process.collisions <= causes {
+            return Ok(());
+        }
+        Err(format!("seat {seat} noticed a twin {} times of {causes}", process.collisions))
     }
 
     /// Tells the checker whether the process leads.
@@ -365,6 +388,11 @@ impl<M: Subject> World<M> {
             }
             let said = self.server.apply(&arrival.op, self.at_us);
             self.owner = Some(writer);
+            if matches!(arrival.op.name(), "create" | "acquire") {
+                *self.claims.entry(identity).or_default() += 1;
+                let process = &mut self.processes[seat];
+                process.claims += u64::from(process.life == life);
+            }
             if twin {
                 self.outside(self.server.version());
             }
