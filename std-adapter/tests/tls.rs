@@ -1,4 +1,5 @@
 //! An election over TLS, with an authority that no platform knows.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 mod support;
 

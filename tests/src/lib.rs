@@ -18,3 +18,4 @@ pub mod store;
 pub mod subject;
 pub mod text;
 pub mod timetable;
+pub mod transcript;

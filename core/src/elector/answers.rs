@@ -95,12 +95,7 @@ impl Elector<'_> {
     fn learn_times(&mut self, spec: Option<&RecordSpec>) {
         let renew_time = spec.and_then(|spec| spec.renew_time.timestamp());
         self.renewals.count_from(renew_time, self.now());
-        let own = match self.observed.standing() {
-            Some(Standing::Mine | Standing::Restart) => true,
-            Some(Standing::Foreign) => self.names_me(),
-            Some(Standing::Free | Standing::Twin) | None => false,
-        };
-        if let Some(renew_time) = renew_time.filter(|_| own) {
+        if let Some(renew_time) = renew_time.filter(|_| self.names_me()) {
             self.renewals.learn_own(renew_time, self.now());
         }
     }

@@ -53,7 +53,7 @@ impl Elector<'_> {
         }
         // A release of unknown outcome that is found done was done.
         let own =
-            record.spec.holder.is_empty() && self.observed.sent.contains(record.spec.renew_time);
+            record.spec.holder.is_empty() && self.observed.sent.has_fresh(record.spec.renew_time);
         let finish = if release.doubt && own {
             Finish::Released
         } else {

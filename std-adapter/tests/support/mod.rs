@@ -66,10 +66,10 @@ pub async fn next_edge(changes: &mut Changes) -> Option<Event> {
 
 pub fn holder(server: &ApiServer) -> String {
     let lease = server.lease("default", "lock").expect("a lease");
-    lease["spec"]["holderIdentity"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    let holder = lease
+        .pointer("/spec/holderIdentity")
+        .and_then(|holder| holder.as_str());
+    holder.unwrap_or_default().to_owned()
 }
 
 #[expect(
