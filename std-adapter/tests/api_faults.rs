@@ -329,7 +329,8 @@ fn the_log_tells_what_was_asked_and_what_became_of_it() {
     assert_eq!(patch.user.as_deref(), Some("system:anonymous"));
     assert!(get.at <= patch.at && patch.at <= server.uptime());
     let head = format!(
-        "PATCH {LEASE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\nContent-Length: 52\r\n\r\n"
+        "PATCH {LEASE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\n\
+         Content-Length: 52\r\n\r\n"
     );
     assert_eq!(patch.bytes_in, (head.len() + RENEWAL.len()) as u64);
     let headers: usize = answer

@@ -33,10 +33,8 @@ impl Selector {
                 ))
             })?;
             if !matches!(term.key.as_str(), "metadata.name" | "metadata.namespace") {
-                let message = format!(
-                    "{:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                    term.key
-                );
+                let known = r#"only "metadata.name", "metadata.namespace""#;
+                let message = format!("{:?} is not a known field selector: {known}", term.key);
                 return Err(bad_request(&message));
             }
             selector.fields.push(term);
