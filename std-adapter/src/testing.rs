@@ -7,7 +7,7 @@
 //! test orders that.
 //!
 //! It is not a cluster. It serves Leases in full, and of Namespaces, Nodes, Events, ConfigMaps,
-//! Roles and RoleBindings what programs around Leases need; it speaks JSON only, without TLS and
+//! Endpoints, Roles and RoleBindings what programs around Leases need; it speaks JSON only, without TLS and
 //! compression; and nothing runs beside it (no garbage collector, no node controller).
 //!
 //! # Example

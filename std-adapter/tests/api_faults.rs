@@ -400,3 +400,20 @@ fn two_servers_do_not_share_a_port() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
 }
+
+#[test]
+fn a_server_can_be_used_from_an_async_program() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let server = server();
+        let port = server.addr().port();
+        assert!(ApiServer::builder().port(port).start().is_err());
+        server.pause();
+        server.resume();
+        // A client that blocks, for the server has a thread of its own.
+        assert_eq!(client(&server).ask("GET", LEASE, "").unwrap().status, 200);
+    });
+}
