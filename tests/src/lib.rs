@@ -16,5 +16,6 @@ pub mod seen;
 pub mod store;
 pub mod subject;
 pub mod text;
+pub mod tidy;
 pub mod timetable;
 pub mod transcript;
