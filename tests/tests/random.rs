@@ -93,7 +93,7 @@ impl Life {
         self.below(100) < percent
     }
 
-    fn note(&mut self, what: impl std::fmt::Debug) {
+    fn note(&mut self, what: impl core::fmt::Debug) {
         let text = format!("{:?}: {what:?}", self.e.now().instant);
         self.done.push_back(text);
         if self.done.len() > 30 {
