@@ -3,8 +3,9 @@
 //! `KUBELEASE_SEED=n` replays one seed; a failure prints the seed and what was done last.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
+use core::panic::AssertUnwindSafe;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 
 use kubelease_core::Timestamp;
 use kubelease_core::lease::RecordTime;
