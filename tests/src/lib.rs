@@ -8,6 +8,7 @@ pub mod input;
 pub mod laws;
 pub mod prelude;
 pub mod seen;
+pub mod sim;
 pub mod store;
 pub mod subject;
 pub mod text;

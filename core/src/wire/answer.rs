@@ -188,17 +188,26 @@ impl Place {
         }
     }
 
+    /// The known member of that name.
     fn field(self, key: &[u8]) -> Option<Field> {
         match self {
-            Self::Lease => LeaseField::of_lease(key).map(Field::Lease),
-            Self::Metadata => LeaseField::of_metadata(key).map(Field::Lease),
-            Self::Spec => LeaseField::of_spec(key).map(Field::Lease),
-            Self::Status => StatusField::of_status(key).map(Field::Status),
-            Self::Details => StatusField::of_details(key).map(Field::Status),
-            Self::Cause => StatusField::of_cause(key).map(Field::Status),
+            Self::Lease => find(LeaseField::LEASE, key).map(Field::Lease),
+            Self::Metadata => find(LeaseField::METADATA, key).map(Field::Lease),
+            Self::Spec => find(LeaseField::SPEC, key).map(Field::Lease),
+            Self::Status => find(StatusField::STATUS, key).map(Field::Status),
+            Self::Details => find(StatusField::DETAILS, key).map(Field::Status),
+            Self::Cause => find(StatusField::CAUSE, key).map(Field::Status),
             Self::BeforeLease | Self::Labels | Self::BeforeStatus | Self::Causes => None,
         }
     }
+}
+
+/// The field of that name; a table, because a match on the names becomes 3 KB of comparisons.
+fn find<F: Copy>(table: &[(&[u8], F)], key: &[u8]) -> Option<F> {
+    table
+        .iter()
+        .find(|(name, _)| *name == key)
+        .map(|(_, field)| *field)
 }
 
 /// The member whose value is being read.
@@ -257,8 +266,16 @@ impl Sink for FieldSink<'_, '_> {
         }
     }
 
-    fn key_end(&mut self, key: Option<&[u8]>) -> Result<Want, BadAnswer> {
+    fn key_piece(&mut self, piece: &[u8]) {
+        self.fields.scratch.push(piece);
+    }
+
+    fn key_end(&mut self, whole: Option<&[u8]>) -> Result<Want, BadAnswer> {
+        let key = whole.or_else(|| self.fields.scratch.short());
         let known = key.and_then(|key| self.fields.place.field(key));
+        if whole.is_none() {
+            self.fields.scratch.clear();
+        }
         self.fields.field = known.unwrap_or(Field::Unknown);
         let want = match self.fields.field {
             Field::Lease(field) => self.fields.lease.key(field)?,

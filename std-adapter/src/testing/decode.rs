@@ -54,7 +54,9 @@ impl Decoder<'_> {
         let given = match value {
             Value::Null => &empty,
             Value::Object(members) => members,
-            _ => return Err(self.mismatch(value, "", resource.kind)),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(self.mismatch(value, "", resource.kind));
+            }
         };
         let mut object = Map::new();
         object.insert("kind".into(), resource.kind.into());
@@ -77,7 +79,9 @@ impl Decoder<'_> {
         let given = match value {
             Value::Null => &empty,
             Value::Object(members) => members,
-            _ => return Err(self.mismatch(value, parent, &format!("v1.{}", kind.name))),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(self.mismatch(value, parent, &format!("v1.{}", kind.name)));
+            }
         };
         let mut fault = None;
         let mut read = Map::new();
@@ -148,7 +152,9 @@ impl Decoder<'_> {
             let text = match value {
                 Value::Null => Value::String(String::new()),
                 Value::String(_) => value.clone(),
-                _ => return Err(self.mismatch(value, parent, "string")),
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    return Err(self.mismatch(value, parent, "string"));
+                }
             };
             texts.insert(key.clone(), text);
         }
@@ -233,9 +239,10 @@ fn in_order(kind: &Struct, mut read: Map<String, Value>) -> Value {
 }
 
 fn zero(shape: &Shape) -> Value {
-    match shape {
-        Shape::Struct(_) => Value::Object(Map::new()),
-        _ => Value::String(String::new()),
+    if matches!(shape, Shape::Struct(_)) {
+        Value::Object(Map::new())
+    } else {
+        Value::String(String::new())
     }
 }
 
@@ -284,7 +291,10 @@ mod tests {
         let text = r#"{"spec":{"renewTime":"2001-02-03T04:05:06.000007Z","holderIdentity":"",
             "leaseTransitions":null},"metadata":{"uid":"","name":"a"},"kind":"Lease"}"#;
         let (object, warnings) = decode(text).unwrap();
-        let expected = r#"{"kind":"Lease","metadata":{"name":"a"},"spec":{"holderIdentity":"","renewTime":"2001-02-03T04:05:06.000007Z"}}"#;
+        let expected = concat!(
+            r#"{"kind":"Lease","metadata":{"name":"a"},"#,
+            r#""spec":{"holderIdentity":"","renewTime":"2001-02-03T04:05:06.000007Z"}}"#
+        );
         assert_eq!(object.to_string(), expected);
         assert!(warnings.is_empty());
     }
@@ -304,7 +314,8 @@ mod tests {
         for (text, error) in [
             (
                 r#"{"spec":{"leaseDurationSeconds":15e0}}"#,
-                "number 15e0 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32",
+                "number 15e0 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type \
+                 int32",
             ),
             (
                 r#"{"spec":[]}"#,

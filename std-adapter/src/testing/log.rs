@@ -5,7 +5,10 @@ use core::time::Duration;
 use std::sync::Arc;
 
 /// A request that the server has read, and what became of it.
+///
+/// The log keeps every request, with its body, until it is cleared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoggedRequest {
     /// Counts all requests since the server started, from 1.
     pub sequence: u64,
