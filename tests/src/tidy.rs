@@ -115,6 +115,10 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_symlink() {
+            // What it leads to is met in its own place.
+            continue;
+        }
         if path.is_dir() {
             if !SKIPPED.contains(&&*name) {
                 collect(root, &path, sources);

@@ -249,7 +249,11 @@ const NO_LEASES: &[(&str, BadAnswer)] = &[
 fn err_bodies_that_are_no_lease() {
     for (body, expected) in NO_LEASES {
         for split in [1, usize::MAX] {
-            assert_eq!(decode(200, body.as_bytes(), split), Err(*expected), "{body}");
+            assert_eq!(
+                decode(200, body.as_bytes(), split),
+                Err(*expected),
+                "{body}"
+            );
         }
     }
 }
