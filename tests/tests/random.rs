@@ -32,13 +32,34 @@ fn configs(seed: u64) -> Vec<Config<'static>> {
     vec![
         A,
         jittered,
-        Config { timing: Timing::EDGE, ..jittered },
-        Config { timing: tight, ..jittered },
-        Config { create: Create::Put, ..jittered },
-        Config { create: Create::Never, ..jittered },
-        Config { treat_own_as_foreign: true, ..jittered },
-        Config { trust_renew_time: Some(Duration::from_secs(5)), ..jittered },
-        Config { release_budget: Some(Duration::from_millis(700)), ..jittered },
+        Config {
+            timing: Timing::EDGE,
+            ..jittered
+        },
+        Config {
+            timing: tight,
+            ..jittered
+        },
+        Config {
+            create: Create::Put,
+            ..jittered
+        },
+        Config {
+            create: Create::Never,
+            ..jittered
+        },
+        Config {
+            treat_own_as_foreign: true,
+            ..jittered
+        },
+        Config {
+            trust_renew_time: Some(Duration::from_secs(5)),
+            ..jittered
+        },
+        Config {
+            release_budget: Some(Duration::from_millis(700)),
+            ..jittered
+        },
     ]
 }
 
@@ -247,7 +268,10 @@ impl Life {
         for id in self.e.dead_ids() {
             let lease = self.lease();
             self.note((id, &lease));
-            assert!(self.e.respond_to(id, lease.response()).is_err(), "a dead id");
+            assert!(
+                self.e.respond_to(id, lease.response()).is_err(),
+                "a dead id"
+            );
         }
     }
 

@@ -41,13 +41,19 @@ fn looks(config: Config<'static>, count: usize, reply: Reply<'_>) -> Vec<u64> {
             Output::Event(_) | Output::Cancel(_) | Output::Done => continue,
         };
         times.push(at);
-        elector.handle_response(now(at), id, Response::new(reply)).unwrap();
+        elector
+            .handle_response(now(at), id, Response::new(reply))
+            .unwrap();
     }
     times
 }
 
 fn longest_gap(times: &[u64]) -> u64 {
-    times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+    times
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .max()
+        .unwrap()
 }
 
 /// When a candidate that sees a crashed leader's last write at 0 leads, on its own clock.
@@ -67,7 +73,9 @@ fn tries_is_how_many_renewals_fit_before_the_deadline() {
         let mut e = leading(steady(timing));
         let end = timing.renew_deadline.as_millis();
         let seen = run(&mut e, end, 0, |_, _| Failure::NotSent.into());
-        let tries = seen.iter().filter(|(at, text)| text.starts_with("PUT") && *at < end);
+        let tries = seen
+            .iter()
+            .filter(|(at, text)| text.starts_with("PUT") && *at < end);
         assert_eq!(tries.count(), timing.report().tries as usize);
         assert!(seen.contains(&(end, "Stopped Deadline".to_owned())));
     }
@@ -96,7 +104,9 @@ fn work_has_ended(timing: Timing, permille: u32, grace: Duration) -> bool {
     let leader = leading(steady(timing));
     let taken_at = takeover(timing) * 1_000 / u64::from(permille);
     let last_work = taken_at.saturating_sub(grace.as_millis());
-    !leader.machine().is_leading(Instant::from_millis(ORIGIN + last_work))
+    !leader
+        .machine()
+        .is_leading(Instant::from_millis(ORIGIN + last_work))
 }
 
 #[test]
@@ -104,7 +114,10 @@ fn clock_ratio_is_the_fastest_clock_that_never_makes_two_leaders() {
     for timing in PRESETS {
         let ratio = timing.report().clock_ratio_permille;
         assert!(work_has_ended(timing, ratio, Duration::ZERO), "{ratio}");
-        assert!(!work_has_ended(timing, ratio + 1, Duration::ZERO), "{ratio}");
+        assert!(
+            !work_has_ended(timing, ratio + 1, Duration::ZERO),
+            "{ratio}"
+        );
     }
 }
 
@@ -162,8 +175,15 @@ fn survives_whatever_its_start(timing: Timing, length: u64, latency: u64) -> boo
 /// The round trip of one request that is worst for this timing: the last try begins with just too
 /// little time for two.
 fn worst_latency(timing: Timing) -> u64 {
-    let (r, p) = (timing.renew_deadline.as_millis(), timing.retry_period.as_millis());
-    if timing.request_timeout > timing.retry_period { 0 } else { (r % p) / 2 }
+    let (r, p) = (
+        timing.renew_deadline.as_millis(),
+        timing.retry_period.as_millis(),
+    );
+    if timing.request_timeout > timing.retry_period {
+        0
+    } else {
+        (r % p) / 2
+    }
 }
 
 #[test]
@@ -172,7 +192,10 @@ fn survived_outage_is_survived_whatever_its_start() {
         let outage = timing.report().survived_outage.as_millis();
         for latency in [0, 10, 100, worst_latency(timing)] {
             let length = outage - 2 * latency;
-            assert!(survives_whatever_its_start(timing, length, latency), "{timing:?} {latency}");
+            assert!(
+                survives_whatever_its_start(timing, length, latency),
+                "{timing:?} {latency}"
+            );
         }
     }
 }
@@ -182,14 +205,21 @@ fn survived_outage_is_the_longest() {
     for timing in PRESETS {
         let (report, latency) = (timing.report(), worst_latency(timing));
         let length = report.survived_outage.as_millis() - 2 * latency + 1;
-        assert!(!survives_whatever_its_start(timing, length, latency), "{timing:?} {report:?}");
+        assert!(
+            !survives_whatever_its_start(timing, length, latency),
+            "{timing:?} {report:?}"
+        );
     }
 }
 
 #[test]
 fn graceful_takeover_is_the_longest_time_between_two_looks() {
     for timing in PRESETS {
-        let config = Config { timing, seed: 3, ..A };
+        let config = Config {
+            timing,
+            seed: 3,
+            ..A
+        };
         let lease = held_by("B", 9).duration(i32::MAX);
         let spread = u64::from(timing.jitter_percent) * timing.retry_period.as_millis() / 100;
         let count = usize::try_from(spread * 10).unwrap();
@@ -211,7 +241,11 @@ fn crash_takeover_adds_the_duration_to_the_longest_time_between_two_looks() {
 #[test]
 fn slowest_retry_is_the_longest_time_between_two_refused_tries() {
     for timing in PRESETS {
-        let config = Config { timing, seed: 3, ..A };
+        let config = Config {
+            timing,
+            seed: 3,
+            ..A
+        };
         let slowest = timing.report().slowest_retry.as_millis();
         let longest = longest_gap(&looks(config, 100_000, Reply::BadRequest));
         assert_eq!(longest + 1, slowest);
@@ -237,7 +271,9 @@ fn beside_client_go_leadership_ends_a_second_before_the_lease() {
         let e = leading(steady(timing));
         // client-go compares whole seconds, and so may begin its wait a second too early.
         let earliest = timing.lease_duration.as_millis() - 1_000;
-        let ended = !e.machine().is_leading(Instant::from_millis(ORIGIN + earliest));
+        let ended = !e
+            .machine()
+            .is_leading(Instant::from_millis(ORIGIN + earliest));
         assert_eq!(timing.report().safe_beside_client_go, ended, "{millis}");
     }
 }
@@ -248,7 +284,10 @@ fn the_writes_of_an_hour_are_counted() {
         let mut e = leading(steady(timing));
         let mut store = Store::with(&Lease::written(e.last_claim(), 7));
         let seen = run(&mut e, 3_600_000, 0, |_, sent| store.serve(sent));
-        let writes = seen.iter().filter(|(_, text)| text.starts_with("PUT")).count();
+        let writes = seen
+            .iter()
+            .filter(|(_, text)| text.starts_with("PUT"))
+            .count();
         assert_eq!(writes, timing.report().leader_writes_per_hour as usize);
     }
 }
@@ -261,7 +300,10 @@ fn the_reads_of_an_hour_are_counted() {
         let reads = |config| {
             let times = looks(config, most as usize + 2, Reply::Lease(&lease.record));
             // The look at the start belongs to the hour before.
-            times.iter().filter(|at| (1..=3_600_000).contains(*at)).count()
+            times
+                .iter()
+                .filter(|at| (1..=3_600_000).contains(*at))
+                .count()
         };
         assert_eq!(reads(steady(timing)), most as usize);
         assert!(reads(Config { timing, ..A }) <= most as usize);

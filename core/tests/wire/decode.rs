@@ -103,28 +103,34 @@ fn every_flipped_bit_is_judged_as_serde_json_judges_it() {
 #[test]
 fn thousands_of_mutations_are_judged_as_serde_json_judges_them() {
     let mut random = Prng::new(1);
-    let mut below = |bound: usize| (random.next_u32() as usize) % bound;
     for _ in 0..10_000 {
-        let mut bytes = bodies::LEASES[below(bodies::LEASES.len())]
-            .as_bytes()
-            .to_vec();
-        for _ in 0..=below(3) {
-            let place = below(bytes.len());
-            match below(5) {
-                0 => bytes[place] = below(256) as u8,
-                1 => bytes[place] = br#"{}[]",:\u0d8-.eE19ntf "#[below(22)],
-                2 => drop(bytes.remove(place)),
-                3 => bytes.insert(place, br#"{}[]",:\u0d8-.eE19ntf "#[below(22)]),
-                _ => {
-                    let length = below(bytes.len() - place).min(40);
-                    let piece = bytes[place..place + length].to_vec();
-                    let to = below(bytes.len());
-                    bytes.splice(to..to, piece);
-                }
+        assert_agreement(&mutated(&mut random));
+    }
+}
+
+/// One of the recorded Leases with one to three changes.
+pub(crate) fn mutated(random: &mut Prng) -> Vec<u8> {
+    const MARKS: &[u8] = br#"{}[]",:\u0d8-.eE19ntf "#;
+    let mut below = |bound: usize| (random.next_u32() as usize) % bound.max(1);
+    let mut bytes = bodies::LEASES[below(bodies::LEASES.len())]
+        .as_bytes()
+        .to_vec();
+    for _ in 0..=below(3) {
+        let place = below(bytes.len());
+        match below(5) {
+            0 => bytes[place] = below(256) as u8,
+            1 => bytes[place] = MARKS[below(MARKS.len())],
+            2 => drop(bytes.remove(place)),
+            3 => bytes.insert(place, MARKS[below(MARKS.len())]),
+            _ => {
+                let length = below(bytes.len() - place).min(40);
+                let piece = bytes[place..place + length].to_vec();
+                let to = below(bytes.len());
+                bytes.splice(to..to, piece);
             }
         }
-        assert_agreement(&bytes);
     }
+    bytes
 }
 
 #[test]

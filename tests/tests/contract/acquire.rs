@@ -143,7 +143,10 @@ fn le_17_the_config_is_checked() {
     });
     let error = empty.unwrap_err();
     assert_eq!(error, ConfigError::IdentityEmpty);
-    assert_eq!(error.to_string(), "expected an identity, found an empty one");
+    assert_eq!(
+        error.to_string(),
+        "expected an identity, found an empty one"
+    );
 }
 
 /// Upstream runs the health check beside the loop and lets the race detector judge. Here the

@@ -62,7 +62,10 @@ fn le_16_stopped_during_a_read_that_never_answers() {
     at!(e, 1_200, Stop => ["Stopped Stopped", "Cancel", "GET"]);
     let seen = run(&mut e, 10_000, 10, |_, _| Failure::Unknown.into());
     assert!(e.is_done(), "{seen:?}");
-    let end = seen.iter().find(|(_, text)| text.starts_with("Finished")).unwrap();
+    let end = seen
+        .iter()
+        .find(|(_, text)| text.starts_with("Finished"))
+        .unwrap();
     assert!(end.0 <= 3_200, "{seen:?}");
     assert!(!end.1.contains("Released"), "{seen:?}");
 }

@@ -9,7 +9,10 @@ fn requests(until: u64, conflict: usize) -> Vec<&'static str> {
     let mut e = Driver::new(QUICK);
     let (mut store, mut updates, mut methods) = (Store::default(), 0, Vec::new());
     run(&mut e, until, 10, |_, sent| {
-        let update = sent.write.as_ref().is_some_and(|write| write.version().is_some());
+        let update = sent
+            .write
+            .as_ref()
+            .is_some_and(|write| write.version().is_some());
         methods.push(match (&sent.write, update) {
             (None, _) => "get",
             (Some(_), false) => "create",
@@ -32,6 +35,8 @@ fn le_18_renewals_need_no_read() {
 
 #[test]
 fn le_19_a_conflict_is_followed_by_one_read() {
-    let expected = ["get", "create", "update", "update", "get", "update", "update"];
+    let expected = [
+        "get", "create", "update", "update", "get", "update", "update",
+    ];
     assert_eq!(requests(3_500, 2), expected);
 }

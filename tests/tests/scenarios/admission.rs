@@ -13,9 +13,16 @@ fn b68_a_role_without_create_is_named_and_the_election_waits_for_a_lease() {
             store.serve(sent)
         }
     });
-    let troubles: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("Trouble")).collect();
+    let troubles: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("Trouble"))
+        .collect();
     assert_eq!(troubles, [&(2_000, "Trouble Forbidden create".to_owned())]);
-    let tries: Vec<u64> = seen.iter().filter(|it| it.1 == "POST").map(|it| it.0).collect();
+    let tries: Vec<u64> = seen
+        .iter()
+        .filter(|it| it.1 == "POST")
+        .map(|it| it.0)
+        .collect();
     assert!(tries.len() < 30, "{tries:?}");
 
     store.put(&Lease::new(None, 5));
@@ -103,10 +110,18 @@ fn b77_a_token_that_stays_bad_ends_leadership_at_the_deadline_and_no_more() {
             store.serve(sent)
         }
     });
-    let stops: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("Stopped")).collect();
+    let stops: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("Stopped"))
+        .collect();
     assert_eq!(stops, [&(10_000, "Stopped Deadline".to_owned())]);
     assert!(seen.iter().any(|(_, text)| text == "Started 2"), "{seen:?}");
-    let refreshes = seen.iter().filter(|(_, text)| text == "CredentialsRejected").count();
-    let tries = seen.iter().filter(|(at, text)| *at < 100_000 && text.len() > 2);
+    let refreshes = seen
+        .iter()
+        .filter(|(_, text)| text == "CredentialsRejected")
+        .count();
+    let tries = seen
+        .iter()
+        .filter(|(at, text)| *at < 100_000 && text.len() > 2);
     assert!(refreshes * 2 <= tries.count(), "{seen:?}");
 }

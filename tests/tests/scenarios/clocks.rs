@@ -57,17 +57,37 @@ fn b15_steps_of_the_civil_clock_change_nothing_for_a_candidate() {
 fn b17_a_board_that_boots_in_1970_leads_as_soon_as_its_clock_is_right() {
     let mut e = Driver::try_new_at(A, Some(Timestamp::UNIX_EPOCH)).unwrap();
     let seen = run(&mut e, 89_000, 10, |_, _| Failure::NotSent.into());
-    let tries: Vec<u64> = seen.iter().filter(|it| it.1 == "GET").map(|it| it.0).collect();
-    assert!(tries.windows(2).all(|pair| pair[1] - pair[0] == 2_000), "{tries:?}");
+    let tries: Vec<u64> = seen
+        .iter()
+        .filter(|it| it.1 == "GET")
+        .map(|it| it.0)
+        .collect();
+    assert!(
+        tries.windows(2).all(|pair| pair[1] - pair[0] == 2_000),
+        "{tries:?}"
+    );
 
     e.set_wall(Timestamp::from_unix(1_767_225_600, 0));
     let mut store = Store::default();
     let seen = run(&mut e, 120_000, 10, |_, sent| store.serve(sent));
-    let started = seen.iter().position(|(_, text)| text == "Started 1").unwrap();
+    let started = seen
+        .iter()
+        .position(|(_, text)| text == "Started 1")
+        .unwrap();
     assert!(seen[started].0 <= 92_000, "{seen:?}");
     assert!(!seen.iter().any(|(_, text)| text.starts_with("Stopped")));
-    let written = store.lease.unwrap().spec.unwrap().renew_time.timestamp().unwrap();
-    assert!(written.to_text().as_str().starts_with("2026-01-01T00:00:3"), "{written}");
+    let written = store
+        .lease
+        .unwrap()
+        .spec
+        .unwrap()
+        .renew_time
+        .timestamp()
+        .unwrap();
+    assert!(
+        written.to_text().as_str().starts_with("2026-01-01T00:00:3"),
+        "{written}"
+    );
 }
 
 #[test]
@@ -77,7 +97,10 @@ fn b17_a_jump_of_the_civil_clock_while_leading_stops_nothing() {
     run(&mut e, 9_000, 10, |_, sent| store.serve(sent));
     e.set_wall(Timestamp::from_unix(1_767_225_600, 0));
     let seen = run(&mut e, 30_000, 10, |_, sent| store.serve(sent));
-    assert!(seen.iter().all(|(_, text)| text.starts_with("PUT")), "{seen:?}");
+    assert!(
+        seen.iter().all(|(_, text)| text.starts_with("PUT")),
+        "{seen:?}"
+    );
 }
 
 #[test]

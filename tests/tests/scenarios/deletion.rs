@@ -72,7 +72,10 @@ fn b61_conflicts_without_end_do_not_become_a_storm() {
             released(version).into()
         }
     });
-    let writes = seen.iter().filter(|(_, text)| text.starts_with("PUT")).count();
+    let writes = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("PUT"))
+        .count();
     assert!((10..=45).contains(&writes), "{writes}");
 }
 
@@ -192,8 +195,13 @@ fn without_the_right_to_create_the_lease_is_waited_for() {
     });
     let mut store = Store::default();
     let seen = run(&mut e, 20_000, 0, |_, sent| store.serve(sent));
-    assert!(seen.iter().all(|(_, text)| !text.starts_with('P')), "{seen:?}");
-    let troubles = seen.iter().filter(|(_, text)| text == "Trouble LeaseMissing get");
+    assert!(
+        seen.iter().all(|(_, text)| !text.starts_with('P')),
+        "{seen:?}"
+    );
+    let troubles = seen
+        .iter()
+        .filter(|(_, text)| text == "Trouble LeaseMissing get");
     assert_eq!(troubles.count(), 1, "{seen:?}");
     store.put(&Lease::new(None, 5));
     let seen = run(&mut e, 60_000, 0, |_, sent| store.serve(sent));

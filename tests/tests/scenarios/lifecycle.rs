@@ -6,10 +6,7 @@ use kubelease_tests::prelude::*;
 
 #[test]
 fn b42_an_empty_identity_is_refused() {
-    let empty = Driver::try_new(Config {
-        identity: "",
-        ..A
-    });
+    let empty = Driver::try_new(Config { identity: "", ..A });
     assert_eq!(empty.unwrap_err(), ConfigError::IdentityEmpty);
 }
 
@@ -32,7 +29,10 @@ fn b42_a_living_twin_is_noticed_and_obeyed() {
     at!(e, 4_000, twin => ["wait 6000"]);
     let mut store = Store::with(&held_by("A", 8).renewed(1_234));
     let seen = run(&mut e, 17_001, 0, |_, sent| store.serve(sent));
-    let writes: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("PUT")).collect();
+    let writes: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("PUT"))
+        .collect();
     assert_eq!(writes, [&(17_001, "PUT 8 acquire".to_owned())]);
 }
 
@@ -79,7 +79,10 @@ fn b45_a_restart_waits_where_it_was_told_to() {
     at!(e, 0, held_by("A", 5) => ["Leader A", "wait 2000"]);
     let mut store = Store::with(&held_by("A", 5));
     let seen = run(&mut e, 15_001, 0, |_, sent| store.serve(sent));
-    let writes: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("PUT")).collect();
+    let writes: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("PUT"))
+        .collect();
     assert_eq!(writes, [&(15_001, "PUT 5 acquire".to_owned())]);
 }
 
@@ -90,7 +93,11 @@ fn b51_durations_that_the_record_can_not_hold_are_refused() {
         (1_500, 1_000, TimingError::LeaseDurationNotWholeSeconds),
         (500, 300, TimingError::LeaseDurationNotWholeSeconds),
         (15_500, 10_000, TimingError::LeaseDurationNotWholeSeconds),
-        (1_000, 1_000, TimingError::RenewDeadlineNotBelowLeaseDuration),
+        (
+            1_000,
+            1_000,
+            TimingError::RenewDeadlineNotBelowLeaseDuration,
+        ),
     ];
     for (lease, renew, error) in table {
         let timing = Timing::new(millis(lease), millis(renew), millis(100));
@@ -105,30 +112,81 @@ fn b90_each_bad_relation_has_its_own_error() {
     let (seconds, good) = (Duration::from_secs, STEADY);
     let zero = Duration::ZERO;
     let table = [
-        (Timing { lease_duration: zero, ..good }, Bad::LeaseDurationZero),
-        (Timing { lease_duration: seconds(1 << 31), ..good }, Bad::LeaseDurationTooLong),
-        (Timing { renew_deadline: zero, ..good }, Bad::RenewDeadlineZero),
-        (Timing { retry_period: zero, ..good }, Bad::RetryPeriodZero),
-        (Timing { request_timeout: zero, ..good }, Bad::RequestTimeoutZero),
-        (Timing { jitter_percent: 501, ..good }, Bad::JitterTooLarge),
         (
-            Timing { renew_deadline: seconds(15), ..good },
+            Timing {
+                lease_duration: zero,
+                ..good
+            },
+            Bad::LeaseDurationZero,
+        ),
+        (
+            Timing {
+                lease_duration: seconds(1 << 31),
+                ..good
+            },
+            Bad::LeaseDurationTooLong,
+        ),
+        (
+            Timing {
+                renew_deadline: zero,
+                ..good
+            },
+            Bad::RenewDeadlineZero,
+        ),
+        (
+            Timing {
+                retry_period: zero,
+                ..good
+            },
+            Bad::RetryPeriodZero,
+        ),
+        (
+            Timing {
+                request_timeout: zero,
+                ..good
+            },
+            Bad::RequestTimeoutZero,
+        ),
+        (
+            Timing {
+                jitter_percent: 501,
+                ..good
+            },
+            Bad::JitterTooLarge,
+        ),
+        (
+            Timing {
+                renew_deadline: seconds(15),
+                ..good
+            },
             Bad::RenewDeadlineNotBelowLeaseDuration,
         ),
         (
-            Timing { renew_deadline: Duration::from_millis(14_901), ..good },
+            Timing {
+                renew_deadline: Duration::from_millis(14_901),
+                ..good
+            },
             Bad::MarginTooSmall,
         ),
         (
-            Timing { retry_period: seconds(10), ..good },
+            Timing {
+                retry_period: seconds(10),
+                ..good
+            },
             Bad::RetryPeriodNotBelowRenewDeadline,
         ),
         (
-            Timing { jitter_percent: 400, ..good },
+            Timing {
+                jitter_percent: 400,
+                ..good
+            },
             Bad::JitteredRetryPeriodNotBelowRenewDeadline,
         ),
         (
-            Timing { request_timeout: Duration::from_millis(4_001), ..good },
+            Timing {
+                request_timeout: Duration::from_millis(4_001),
+                ..good
+            },
             Bad::RequestTimeoutLeavesNoRetry,
         ),
     ];
@@ -148,7 +206,10 @@ fn b90_every_preset_and_the_default_are_valid() {
         Timing::EDGE,
     ];
     for timing in presets {
-        assert!(Driver::try_new(Config { timing, ..A }).is_ok(), "{timing:?}");
+        assert!(
+            Driver::try_new(Config { timing, ..A }).is_ok(),
+            "{timing:?}"
+        );
     }
 }
 
@@ -170,7 +231,10 @@ fn b98_stepping_down_gives_the_lease_away_for_a_while() {
     at!(e, 1_100, Accepted(8) => []);
     let mut store = Store::with(&released(8));
     let seen = run(&mut e, 40_000, 10, |_, sent| store.serve(sent));
-    let take = seen.iter().find(|(_, text)| text.starts_with("PUT")).unwrap();
+    let take = seen
+        .iter()
+        .find(|(_, text)| text.starts_with("PUT"))
+        .unwrap();
     assert!((31_000..=33_000).contains(&take.0), "{seen:?}");
     assert!(seen.iter().any(|(_, text)| text == "Started 2"), "{seen:?}");
 }
@@ -181,7 +245,10 @@ fn b98_a_candidate_that_steps_down_only_waits() {
     e.step_down(Duration::from_secs(30));
     let mut store = Store::with(&released(10));
     let seen = run(&mut e, 40_000, 10, |_, sent| store.serve(sent));
-    let take = seen.iter().find(|(_, text)| text.starts_with("PUT")).unwrap();
+    let take = seen
+        .iter()
+        .find(|(_, text)| text.starts_with("PUT"))
+        .unwrap();
     assert!(take.0 >= 30_000, "{seen:?}");
 }
 
@@ -241,7 +308,10 @@ fn labels_are_asserted_on_writes_that_acquire_and_on_no_other() {
         key: "example.com/zone",
         value: "west",
     }];
-    let mut e = Driver::new(Config { labels: LABELS, ..A });
+    let mut e = Driver::new(Config {
+        labels: LABELS,
+        ..A
+    });
     at!(e, 0 => ["GET"]);
     at!(e, 0, released(6) => ["PUT 6 acquire"]);
     assert_eq!(e.write().labels.len(), 1);

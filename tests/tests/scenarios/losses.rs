@@ -14,7 +14,10 @@ fn b01_a_leader_that_sees_another_holder_stops_at_once() {
     // B's lease runs out and a second term begins.
     let mut store = Store::with(&held_by("B", 9).renewed(3_000));
     let seen = run(&mut e, 20_000, 10, |_, sent| store.serve(sent));
-    assert!(seen.contains(&(19_101, "PUT 9 acquire".to_owned())), "{seen:?}");
+    assert!(
+        seen.contains(&(19_101, "PUT 9 acquire".to_owned())),
+        "{seen:?}"
+    );
     assert!(seen.contains(&(19_111, "Started 2".to_owned())), "{seen:?}");
 }
 
@@ -118,6 +121,9 @@ fn b12_expiry_is_the_duration_in_the_record_not_our_own() {
         }
         store.serve(sent)
     });
-    let writes: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("PUT")).collect();
+    let writes: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("PUT"))
+        .collect();
     assert_eq!(writes, [&(50_501, "PUT 2 acquire".to_owned())]);
 }

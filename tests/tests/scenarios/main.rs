@@ -2,8 +2,8 @@
 //! `tests/scenarios.txt`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
-mod clocks;
 mod admission;
+mod clocks;
 mod deletion;
 mod lifecycle;
 mod losses;

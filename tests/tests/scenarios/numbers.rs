@@ -107,7 +107,10 @@ fn leads_across(start: u64) {
     assert!(last_sent > start + 100_000);
     let end = Instant::from_millis(last_sent + 10_000);
     assert_eq!(e.machine().leading_until(), Some(end));
-    assert!(e.machine().is_leading(Instant::from_millis(last_sent + 9_999)));
+    assert!(
+        e.machine()
+            .is_leading(Instant::from_millis(last_sent + 9_999))
+    );
     assert!(!e.machine().is_leading(end));
 }
 

@@ -120,7 +120,11 @@ fn b35_work_that_never_ends_does_not_outlast_the_deadline() {
     let mut e = leading(A);
     e.take(StopWhenIdle);
     let seen = run(&mut e, 60_000, 10, |_, _| Failure::Unknown.into());
-    let end: Vec<_> = seen.iter().filter(|(at, _)| *at >= 10_000).map(|it| &it.1).collect();
+    let end: Vec<_> = seen
+        .iter()
+        .filter(|(at, _)| *at >= 10_000)
+        .map(|it| &it.1)
+        .collect();
     assert_eq!(end, ["Stopped Deadline", "Finished NotHolder", "Done"]);
 }
 

@@ -15,7 +15,10 @@ fn b21_an_outage_ends_the_term_and_the_election_goes_on_by_itself() {
             store.serve(sent)
         }
     });
-    assert!(seen.contains(&(10_000, "Stopped Deadline".to_owned())), "{seen:?}");
+    assert!(
+        seen.contains(&(10_000, "Stopped Deadline".to_owned())),
+        "{seen:?}"
+    );
     let requests = |text: &str| text == "GET" || text.starts_with("PUT");
     let tries: Vec<u64> = seen
         .iter()
@@ -38,9 +41,14 @@ fn b23_reads_that_work_prove_nothing_while_writes_fail() {
             store.serve(sent)
         }
     });
-    let stops: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("Stopped")).collect();
+    let stops: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("Stopped"))
+        .collect();
     assert_eq!(stops, [&(10_000, "Stopped Deadline".to_owned())]);
-    let troubles = seen.iter().filter(|(_, text)| text == "Trouble Forbidden update");
+    let troubles = seen
+        .iter()
+        .filter(|(_, text)| text == "Trouble Forbidden update");
     assert_eq!(troubles.count(), 1, "{seen:?}");
 }
 
@@ -127,7 +135,10 @@ impl Waiting {
     }
 
     const fn leads(self) -> bool {
-        matches!(self, Self::LeadingPut | Self::LeadingGet | Self::LeadingPost)
+        matches!(
+            self,
+            Self::LeadingPut | Self::LeadingGet | Self::LeadingPost
+        )
     }
 
     const fn releases(self) -> bool {
@@ -202,7 +213,11 @@ fn endures(waiting: Waiting, answer: &Answer) {
     let seen = run(&mut e, 40_000, 10, |_, _| answer.clone());
     let stopped = seen.iter().find(|(_, text)| text.starts_with("Stopped"));
     if waiting.leads() {
-        assert_eq!(stopped, Some(&(10_000, "Stopped Deadline".to_owned())), "{seen:?}");
+        assert_eq!(
+            stopped,
+            Some(&(10_000, "Stopped Deadline".to_owned())),
+            "{seen:?}"
+        );
     } else {
         assert_eq!(stopped, None, "{seen:?}");
     }
@@ -258,7 +273,10 @@ fn b24_each_state_is_the_one_it_is_called() {
 fn b24_a_status_without_a_meaning_is_named_once() {
     let mut e = Driver::new(A);
     let seen = run(&mut e, 100_000, 10, |_, _| Reply::Refused(418).into());
-    let troubles: Vec<_> = seen.iter().filter(|(_, text)| text.starts_with("Trouble")).collect();
+    let troubles: Vec<_> = seen
+        .iter()
+        .filter(|(_, text)| text.starts_with("Trouble"))
+        .collect();
     let kind = TroubleKind::Refused(418);
     assert_eq!(troubles, [&(10, format!("Trouble {kind:?} get"))]);
 }
@@ -267,7 +285,11 @@ fn b24_a_status_without_a_meaning_is_named_once() {
 fn b24_a_refused_candidate_slows_down_to_the_cap() {
     let mut e = Driver::new(A);
     let seen = run(&mut e, 200_000, 0, |_, _| Reply::BadRequest.into());
-    let tries: Vec<u64> = seen.iter().filter(|it| it.1 == "GET").map(|it| it.0).collect();
+    let tries: Vec<u64> = seen
+        .iter()
+        .filter(|it| it.1 == "GET")
+        .map(|it| it.0)
+        .collect();
     let gaps: Vec<u64> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(gaps[..6], [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
 }

@@ -96,7 +96,10 @@ fn b26_a_change_of_the_version_alone_does_not_put_the_takeover_off() {
     at!(e, 2_000, held_by("B", 10) => ["wait 4000"]);
     let mut store = Store::with(&held_by("B", 10));
     let seen = run(&mut e, 15_001, 0, |_, sent| store.serve(sent));
-    assert!(seen.contains(&(15_001, "PUT 10 acquire".to_owned())), "{seen:?}");
+    assert!(
+        seen.contains(&(15_001, "PUT 10 acquire".to_owned())),
+        "{seen:?}"
+    );
 }
 
 #[test]

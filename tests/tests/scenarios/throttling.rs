@@ -21,7 +21,10 @@ fn b70_five_refusals_in_a_row_do_not_shorten_the_wait() {
     let seen = run(&mut e, 60_000, 0, |_, _| answer.clone());
     let tries: Vec<u64> = seen.iter().map(|(at, _)| *at).collect();
     assert!(tries.len() >= 5);
-    assert!(tries.windows(2).all(|pair| pair[1] - pair[0] >= 7_000), "{seen:?}");
+    assert!(
+        tries.windows(2).all(|pair| pair[1] - pair[0] >= 7_000),
+        "{seen:?}"
+    );
 }
 
 #[test]
@@ -113,7 +116,10 @@ fn b76_a_rolling_restart_of_the_servers_costs_nothing() {
             _ => store.serve(sent),
         });
         let stopped = seen.iter().any(|(_, text)| text.starts_with("Stopped"));
-        assert!(!stopped, "an outage that began {start} ms after a minute: {seen:?}");
+        assert!(
+            !stopped,
+            "an outage that began {start} ms after a minute: {seen:?}"
+        );
     }
 }
 
@@ -153,7 +159,11 @@ fn b84_a_dead_name_server_keeps_the_usual_pace() {
             store.serve(sent)
         }
     });
-    let tries: Vec<u64> = seen.iter().filter(|it| it.1 == "GET").map(|it| it.0).collect();
+    let tries: Vec<u64> = seen
+        .iter()
+        .filter(|it| it.1 == "GET")
+        .map(|it| it.0)
+        .collect();
     assert_eq!(tries, (0..=30).map(|n| n * 2_000).collect::<Vec<_>>());
     assert!(seen.contains(&(60_000, "Started 1".to_owned())), "{seen:?}");
 }
