@@ -87,11 +87,12 @@ impl<M: Subject> World<M> {
                 continue;
             }
             let (writes, reads) = process.writes_and_reads;
+            // Who lost the race for the takeover has one write and one look more.
             let report = process.config.timing.report();
             let (per_hour, asked) = if Some(seat) == leader {
-                (report.leader_writes_per_hour, (writes, reads > 0))
+                (report.leader_writes_per_hour, (writes, reads > 1))
             } else {
-                (report.candidate_reads_per_hour, (reads, writes > 0))
+                (report.candidate_reads_per_hour, (reads, writes > 1))
             };
             let local_us = self.plan.quiet_us * process.clock.rate() / TRUE_RATE;
             let most = u64::from(per_hour) * local_us / HOUR_US + 1;
@@ -112,6 +113,7 @@ impl<M: Subject> World<M> {
         let lease = self.server.lease()?;
         let seconds = u64::try_from(lease.spec.lease_duration_seconds?).ok()?;
         let bound_us = self.first_of(leader, |process| {
+            // Who lost the race for the takeover has one write and one look more.
             let report = process.config.timing.report();
             report
                 .crash_takeover
