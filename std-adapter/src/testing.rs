@@ -7,8 +7,8 @@
 //! test orders that.
 //!
 //! It is not a cluster. It serves Leases in full, and of Namespaces, Nodes, Events, ConfigMaps,
-//! Endpoints, Roles and RoleBindings what programs around Leases need; it speaks JSON only, without TLS and
-//! compression; and nothing runs beside it (no garbage collector, no node controller).
+//! Endpoints, Roles and RoleBindings what programs around Leases need; it speaks JSON only, without
+//! TLS and compression; and nothing runs beside it (no garbage collector, no node controller).
 //!
 //! # Example
 //!
