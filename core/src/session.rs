@@ -17,7 +17,7 @@ mod store;
 use self::outgoing::Outgoing;
 use self::store::Store;
 use crate::machine::Machine;
-use crate::protocol::{Event, Failure, Output, Request, RequestId, Response, StaleRequest};
+use crate::protocol::{Event, Failure, Output, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
 use crate::wire::http::{HttpRequest, RequestHead};
 use crate::wire::path::LeasePath;
@@ -97,20 +97,13 @@ impl<'a, M: Machine> Session<'a, M> {
     /// other members are not at hand as a conflict, so that the machine reads the Lease first.
     pub fn poll(&mut self, now: Now) -> Action {
         for _ in 0..REFUSALS_MAX {
-            let request = match self.machine.poll(now) {
-                Output::Event(event) => return Action::Event(event),
-                Output::Cancel(id) => return Action::Cancel(id),
-                Output::WaitUntil(instant) => return Action::WaitUntil(instant),
-                Output::Done => return Action::Done,
-                Output::Request(request) => request,
-            };
-            let (id, deadline) = (request.id, request.deadline);
-            let Some(reply) = self.store.refusal(&request.operation) else {
-                self.timeout_ms = timeout_ms(now.instant, deadline);
-                return Action::Send { id, deadline };
-            };
-            // The machine has just asked for the answer, so that it is not stale.
-            let _ = self.machine.handle_response(now, id, Response::new(reply));
+            match self.step(now) {
+                Ok(action) => return action,
+                Err((id, reply)) => {
+                    // The machine has just asked for the answer, so that it is not stale.
+                    let _ = self.machine.handle_response(now, id, Response::new(reply));
+                }
+            }
         }
         Action::WaitUntil(now.instant)
     }
@@ -273,6 +266,26 @@ impl<'a, M: Machine> Session<'a, M> {
         let mut out = ByteWriter::new(buffer, offset);
         self.outgoing(id)?.body.write(&mut out);
         Ok(out.written())
+    }
+
+    /// One poll of the machine: an action, or what the session answers to a request itself. It is
+    /// a call of its own so that the machine's output, which is large, is off the stack before the
+    /// machine is told.
+    #[inline(never)]
+    fn step(&mut self, now: Now) -> Result<Action, (RequestId, Reply<'static>)> {
+        let request = match self.machine.poll(now) {
+            Output::Event(event) => return Ok(Action::Event(event)),
+            Output::Cancel(id) => return Ok(Action::Cancel(id)),
+            Output::WaitUntil(instant) => return Ok(Action::WaitUntil(instant)),
+            Output::Done => return Ok(Action::Done),
+            Output::Request(request) => request,
+        };
+        let (id, deadline) = (request.id, request.deadline);
+        if let Some(reply) = self.store.refusal(&request.operation) {
+            return Err((id, reply));
+        }
+        self.timeout_ms = timeout_ms(now.instant, deadline);
+        Ok(Action::Send { id, deadline })
     }
 
     fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {

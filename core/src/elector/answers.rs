@@ -5,7 +5,7 @@ use super::observe::{Judge, Lesson};
 use super::state::Written;
 use super::{Belief, Create, Elector, Next, SLOWEST_RETRY, Sent, State, StopReason};
 use crate::inflight::Pending;
-use crate::lease::{Fence, LeaseRecord, RecordSpec};
+use crate::lease::{LeaseRecord, LeaseSpec, RecordSpec, Version};
 use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
@@ -179,10 +179,9 @@ impl Elector<'_> {
     /// A write was answered by a record: by its own, or it proves nothing.
     fn was_written(&mut self, pending: &Pending<Sent>, written: Written, record: &LeaseRecord) {
         let verb = verb_of(&pending.kind);
-        let sent = self
-            .spec(&pending.kind)
-            .map(RecordSpec::from)
-            .unwrap_or_default();
+        let Some(sent) = self.spec(&pending.kind) else {
+            return;
+        };
         if !self.is_acknowledged(&pending.kind, &sent, record) {
             self.unreadable(BadAnswer::NotMyWrite, verb, true);
             return;
@@ -191,13 +190,7 @@ impl Elector<'_> {
         self.contact.good(verb, now);
         self.backoff.reset();
         self.tell_deletion(record.being_deleted);
-        let spec = record.spec.clone().unwrap_or(sent);
-        self.observed.wrote(record.version.clone(), spec, now);
-        let fence = Fence {
-            lease_uid: record.version.uid.clone(),
-            transitions: written.transitions,
-            acquired_version: record.version.resource_version.clone(),
-        };
+        self.observed.wrote(record, &sent, now);
         match (&pending.kind, self.state) {
             (Sent::Release(_), State::Releasing(release)) => {
                 self.released(release.then, Finish::Released);
@@ -205,11 +198,11 @@ impl Elector<'_> {
             }
             (Sent::Create(_), State::Contending | State::Finishing) if self.belief.is_leading() => {
                 self.notices.recreated = true;
-                self.fence = fence;
+                self.set_fence(&record.version, written);
                 self.extend(pending.sent);
             }
             (Sent::Create(_) | Sent::Acquire(_), State::Contending) => {
-                self.fence = fence;
+                self.set_fence(&record.version, written);
                 self.begin_term(pending.sent);
             }
             (Sent::Renew(_), State::Contending | State::Finishing) => self.extend(pending.sent),
@@ -222,7 +215,7 @@ impl Elector<'_> {
 
     /// The law of truth: another version than the write carried, and where a spec came back, my
     /// holder and my renewTime.
-    fn is_acknowledged(&self, kind: &Sent, sent: &RecordSpec, record: &LeaseRecord) -> bool {
+    fn is_acknowledged(&self, kind: &Sent, sent: &LeaseSpec<'_>, record: &LeaseRecord) -> bool {
         let carried = match kind {
             Sent::Get | Sent::Create(_) => None,
             Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
@@ -230,10 +223,19 @@ impl Elector<'_> {
         let moved = carried
             .is_none_or(|old| old.version.resource_version != record.version.resource_version);
         let mine = record.spec.as_ref().is_none_or(|spec| {
-            let times = (spec.renew_time.timestamp(), sent.renew_time.timestamp());
-            spec.holder == sent.holder && times.0 == times.1
+            spec.holder.matches(sent.holder_identity)
+                && spec.renew_time.timestamp() == Some(sent.renew_time)
         });
         moved && mine && !record.version.resource_version.is_empty()
+    }
+
+    /// The token is that of the write which produced `version`.
+    fn set_fence(&mut self, version: &Version, written: Written) {
+        self.fence.lease_uid.copy_from(&version.uid);
+        self.fence.transitions = written.transitions;
+        self.fence
+            .acquired_version
+            .copy_from(&version.resource_version);
     }
 
     fn begin_term(&mut self, sent: Instant) {

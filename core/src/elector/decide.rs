@@ -122,7 +122,7 @@ fn lead(observed: &Observed, create: Create) -> Move {
     match (&observed.seen, create) {
         (Seen::Nothing, _) | (Seen::Missing { .. }, Create::Never) => Move::Read,
         (Seen::Missing { .. }, Create::Post | Create::Put) => Move::Create,
-        (Seen::Record(_), _) => Move::Renew,
+        (Seen::Record, _) => Move::Renew,
     }
 }
 
@@ -158,6 +158,6 @@ fn take(observed: &Observed) -> Move {
     match observed.seen {
         Seen::Nothing => Move::Read,
         Seen::Missing { .. } => Move::Create,
-        Seen::Record(_) => Move::Acquire,
+        Seen::Record => Move::Acquire,
     }
 }

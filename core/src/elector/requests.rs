@@ -16,7 +16,7 @@ const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
 /// know that an empty holder is free (client-go before 1.14).
 const RELEASED_SECONDS: u32 = 1;
 
-impl Elector<'_> {
+impl<'a> Elector<'a> {
     /// Puts the request of `step` in flight.
     pub(super) fn send(&mut self, step: Move, now: Now) {
         let at = self.now();
@@ -87,7 +87,7 @@ impl Elector<'_> {
     }
 
     /// What the write `kind` says; nothing where it is none.
-    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'_>> {
+    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'a>> {
         let (holder_identity, lease_duration_seconds) = match kind {
             Sent::Release(_) => ("", RELEASED_SECONDS),
             Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => (
