@@ -106,94 +106,74 @@ fn b51_durations_that_the_record_can_not_hold_are_refused() {
     }
 }
 
+/// One change of a good timing, and what is wrong then.
+struct BadTiming(fn(&mut Timing), TimingError);
+
+const BAD_TIMINGS: &[BadTiming] = &[
+    BadTiming(
+        |it| it.lease_duration = Duration::ZERO,
+        TimingError::LeaseDurationZero,
+    ),
+    BadTiming(
+        |it| it.lease_duration = Duration::from_millis(15_001),
+        TimingError::LeaseDurationNotWholeSeconds,
+    ),
+    BadTiming(
+        |it| it.lease_duration = Duration::from_secs(1 << 31),
+        TimingError::LeaseDurationTooLong,
+    ),
+    BadTiming(
+        |it| it.renew_deadline = Duration::ZERO,
+        TimingError::RenewDeadlineZero,
+    ),
+    BadTiming(
+        |it| it.retry_period = Duration::ZERO,
+        TimingError::RetryPeriodZero,
+    ),
+    BadTiming(
+        |it| it.request_timeout = Duration::ZERO,
+        TimingError::RequestTimeoutZero,
+    ),
+    BadTiming(|it| it.jitter_percent = 501, TimingError::JitterTooLarge),
+    BadTiming(
+        |it| it.renew_deadline = Duration::from_secs(15),
+        TimingError::RenewDeadlineNotBelowLeaseDuration,
+    ),
+    BadTiming(
+        |it| it.renew_deadline = Duration::from_millis(14_901),
+        TimingError::MarginTooSmall,
+    ),
+    BadTiming(
+        |it| it.retry_period = Duration::from_secs(10),
+        TimingError::RetryPeriodNotBelowRenewDeadline,
+    ),
+    BadTiming(
+        |it| it.jitter_percent = 400,
+        TimingError::JitteredRetryPeriodNotBelowRenewDeadline,
+    ),
+    BadTiming(
+        |it| it.request_timeout = Duration::from_millis(4_001),
+        TimingError::RequestTimeoutLeavesNoRetry,
+    ),
+];
+
 #[test]
 fn b90_each_bad_relation_has_its_own_error() {
-    use TimingError as Bad;
-    let (seconds, good) = (Duration::from_secs, STEADY);
-    let zero = Duration::ZERO;
-    let table = [
-        (
-            Timing {
-                lease_duration: zero,
-                ..good
-            },
-            Bad::LeaseDurationZero,
-        ),
-        (
-            Timing {
-                lease_duration: seconds(1 << 31),
-                ..good
-            },
-            Bad::LeaseDurationTooLong,
-        ),
-        (
-            Timing {
-                renew_deadline: zero,
-                ..good
-            },
-            Bad::RenewDeadlineZero,
-        ),
-        (
-            Timing {
-                retry_period: zero,
-                ..good
-            },
-            Bad::RetryPeriodZero,
-        ),
-        (
-            Timing {
-                request_timeout: zero,
-                ..good
-            },
-            Bad::RequestTimeoutZero,
-        ),
-        (
-            Timing {
-                jitter_percent: 501,
-                ..good
-            },
-            Bad::JitterTooLarge,
-        ),
-        (
-            Timing {
-                renew_deadline: seconds(15),
-                ..good
-            },
-            Bad::RenewDeadlineNotBelowLeaseDuration,
-        ),
-        (
-            Timing {
-                renew_deadline: Duration::from_millis(14_901),
-                ..good
-            },
-            Bad::MarginTooSmall,
-        ),
-        (
-            Timing {
-                retry_period: seconds(10),
-                ..good
-            },
-            Bad::RetryPeriodNotBelowRenewDeadline,
-        ),
-        (
-            Timing {
-                jitter_percent: 400,
-                ..good
-            },
-            Bad::JitteredRetryPeriodNotBelowRenewDeadline,
-        ),
-        (
-            Timing {
-                request_timeout: Duration::from_millis(4_001),
-                ..good
-            },
-            Bad::RequestTimeoutLeavesNoRetry,
-        ),
-    ];
-    for (timing, error) in table {
+    for BadTiming(change, error) in BAD_TIMINGS {
+        let mut timing = STEADY;
+        change(&mut timing);
         let refused = Driver::try_new(Config { timing, ..A });
-        assert_eq!(refused.unwrap_err(), ConfigError::Timing(error));
+        assert_eq!(refused.unwrap_err(), ConfigError::Timing(*error));
     }
+}
+
+#[test]
+fn b72_two_requests_and_a_period_have_to_fit_and_just_fitting_is_enough() {
+    let fits = Timing {
+        request_timeout: Duration::from_secs(4),
+        ..STEADY
+    };
+    assert!(Driver::try_new(Config { timing: fits, ..A }).is_ok());
 }
 
 #[test]

@@ -26,7 +26,11 @@ fn nobody_asks_more_often_in_a_quiet_hour_than_the_report_says() {
         let report = timing.report();
         let most = report.leader_writes_per_hour + 2 * report.candidate_reads_per_hour;
         let least = u64::from(most) * 7 / 10;
-        assert!(outcome.totals.requests > least, "{timing:?}: {}", outcome.totals.requests);
+        assert!(
+            outcome.totals.requests > least,
+            "{timing:?}: {}",
+            outcome.totals.requests
+        );
     }
 }
 
@@ -37,14 +41,22 @@ fn twins_notice_each_other_once_and_one_goes_on_leading() {
     assert_eq!(outcome.totals.collisions, 1, "the first notices the second");
     assert_eq!(outcome.totals.terms, 2);
     assert_eq!(outcome.totals.overlaps, 1, "until the first looks again");
-    assert!(outcome.totals.overlap_max_us < 2_100_000, "{}", outcome.totals.overlap_max_us);
+    assert!(
+        outcome.totals.overlap_max_us < 2_100_000,
+        "{}",
+        outcome.totals.overlap_max_us
+    );
 }
 
 #[test]
 fn three_twins_and_a_stranger_agree_on_one_of_them() {
     let outcome = hour(&["ada", "bob", "ada", "ada"], Timing::KUBERNETES, true);
     assert_eq!(outcome.violation, None);
-    assert!(outcome.totals.collisions <= 3, "{}", outcome.totals.collisions);
+    assert!(
+        outcome.totals.collisions <= 3,
+        "{}",
+        outcome.totals.collisions
+    );
     assert!(outcome.totals.terms <= 3, "{}", outcome.totals.terms);
 }
 

@@ -64,7 +64,9 @@ fn one_seed_makes_one_world() {
 
 fn base() -> u64 {
     let given = env::var("KUBELEASE_SEED").ok();
-    given.map_or(SEED_DEFAULT, |text| text.parse().expect("a number in KUBELEASE_SEED"))
+    given.map_or(SEED_DEFAULT, |text| {
+        text.parse().expect("a number in KUBELEASE_SEED")
+    })
 }
 
 fn run_every(from: u64, to: u64, step: u64) -> Totals {
@@ -84,18 +86,57 @@ fn run_every(from: u64, to: u64, step: u64) -> Totals {
 /// A check that never had anything to check is none.
 fn nothing_is_left_out(totals: &Totals) {
     let faults = [
-        "401", "403", "409", "429", "503", "5xx", "answer lost", "bad answer", "broken", "call",
-        "clock rate", "clock reset", "crash", "echo", "edit", "late", "lost", "namespace",
-        "no spec", "not sent", "other 4xx", "pause", "server down", "starting server", "storm",
-        "twice", "wall step", "weather",
+        "401",
+        "403",
+        "409",
+        "429",
+        "503",
+        "5xx",
+        "answer lost",
+        "bad answer",
+        "broken",
+        "call",
+        "clock rate",
+        "clock reset",
+        "crash",
+        "echo",
+        "edit",
+        "late",
+        "lost",
+        "namespace",
+        "no spec",
+        "not sent",
+        "other 4xx",
+        "pause",
+        "server down",
+        "starting server",
+        "storm",
+        "twice",
+        "wall step",
+        "weather",
     ];
     for fault in faults {
-        assert!(totals.faults.get(fault).is_some_and(|count| *count >= 20), "too few: {fault}");
+        assert!(
+            totals.faults.get(fault).is_some_and(|count| *count >= 20),
+            "too few: {fault}"
+        );
     }
     assert!(totals.terms > 2 * WORLDS, "terms: {}", totals.terms);
-    assert!(totals.takeovers > WORLDS / 2, "takeovers: {}", totals.takeovers);
+    assert!(
+        totals.takeovers > WORLDS / 2,
+        "takeovers: {}",
+        totals.takeovers
+    );
     assert!(totals.quiet > WORLDS, "quiet processes: {}", totals.quiet);
-    assert!(totals.overlaps_prompt > 50, "overlaps: {}", totals.overlaps_prompt);
+    assert!(
+        totals.overlaps_prompt > 50,
+        "overlaps: {}",
+        totals.overlaps_prompt
+    );
     assert!(totals.collisions > 50, "twins: {}", totals.collisions);
-    assert!(totals.by_clocks > 5, "overlaps by clocks: {}", totals.by_clocks);
+    assert!(
+        totals.by_clocks > 5,
+        "overlaps by clocks: {}",
+        totals.by_clocks
+    );
 }
