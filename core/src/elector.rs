@@ -370,6 +370,10 @@ impl<'a> Elector<'a> {
         self.attempt.started = now;
         self.attempt.next = Next::Retry(now);
         self.end_term(StopReason::ClockReset, now);
+        // An end that was not told yet names an instant of the clock before.
+        if let Some(stopped) = &mut self.notices.stopped {
+            stopped.must_cease_by = now;
+        }
         self.ceased_at = now;
         match &mut self.state {
             State::Resting { until, cooldown } => *until = now.saturating_add(*cooldown),

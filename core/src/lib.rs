@@ -15,6 +15,9 @@
 //! * [`time`], [`timestamp`], [`text`], [`prng`]: the ground floor.
 //! * [`lease`], [`protocol`]: the record, and the words between a machine and its driver.
 //! * [`elector`]: the machine.
+//! * [`wire`]: the REST API in bytes, with constant memory.
+//! * [`session`]: one machine and the wire format together, for drivers that deal in bytes.
+//! * `drive` (feature `async`): one async loop for every runtime.
 //!
 //! # The laws
 //!
@@ -50,6 +53,8 @@
 extern crate std;
 
 mod backoff;
+#[cfg(feature = "async")]
+pub mod drive;
 pub mod elector;
 mod inflight;
 pub mod lease;
@@ -58,8 +63,10 @@ mod monotonic;
 pub mod prng;
 pub mod protocol;
 mod renewal_clock;
+pub mod session;
 pub mod text;
 pub mod time;
 pub mod timestamp;
+pub mod wire;
 
 pub use timestamp::{Timestamp, TimestampError, TimestampPart, TimestampText};

@@ -1,2 +1,79 @@
-//! Leader election on a real cluster.
+//! Leader election on a Kubernetes cluster, by a Lease.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use kubelease::{Elector, Timing};
+//!
+//! # async fn example(token: String, ca: Vec<u8>) -> Result<(), Box<dyn std::error::Error>> {
+//! let handle = Elector::builder()
+//!     .server("https://10.96.0.1")
+//!     .bearer_token(token)
+//!     .ca_pem(ca)
+//!     .namespace("plant-3")
+//!     .name("pump-control")
+//!     .timing(Timing::EDGE)
+//!     .start()?;
+//!
+//! while !shutdown_was_asked_for() {
+//!     if handle.is_leading() {
+//!         run_the_pump_for(Duration::from_millis(100)).await;
+//!     } else {
+//!         tokio::time::sleep(Duration::from_millis(100)).await;
+//!     }
+//! }
+//! let finish = handle.shutdown().await?;
+//! println!("the lease: {finish:?}");
+//! # Ok(())
+//! # }
+//! # fn shutdown_was_asked_for() -> bool { true }
+//! # async fn run_the_pump_for(_: Duration) {}
+//! ```
+//!
+//! # What to rely on
+//!
+//! - [`Handle::is_leading`] compares with the clock at each call. It turns false in time by itself,
+//!   before another process can lead, whatever happens to the server, to the elector's task or,
+//!   through suspend, to the whole system. Ask it before each step of the work.
+//! - [`Handle::fence`] has a token that rises with each term of the lease. A store that refuses
+//!   older tokens is safe from a leader that was paused between asking and writing.
+//! - [`Handle::guard`] is one term: invalid from its end on, also when this process leads again.
+//! - [`Handle::changes`] is a stream of events. Reading it late or never holds up no renewal.
+//! - [`Handle::shutdown`] releases the lease; dropping the handle does not. No task outlives it.
+//!
+//! # What it does on the network
+//!
+//! One connection of HTTP/1.1, no redirects, no retries but the machine's own, no proxy unless it
+//! is asked for. A request that is given up takes its connection along, and after two in a row
+//! that got no answer all connections are dialled anew. Time is the system's clock that counts
+//! suspend; see [`Clock`].
 #![forbid(unsafe_code)]
+
+mod builder;
+mod changes;
+mod clock;
+mod error;
+mod guard;
+mod handle;
+mod http;
+mod identity;
+mod settings;
+mod state;
+mod task;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use kubelease_core;
+pub use kubelease_core::elector::{Create, Timing};
+pub use kubelease_core::lease::Fence;
+pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
+pub use kubelease_core::time::Instant;
+
+pub use builder::{Builder, Elector};
+pub use changes::Changes;
+pub use clock::Clock;
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub use clock::SystemClock;
+pub use error::{ShutdownError, StartError};
+pub use guard::Guard;
+pub use handle::Handle;

@@ -95,12 +95,7 @@ impl Elector<'_> {
     fn learn_times(&mut self, spec: Option<&RecordSpec>) {
         let renew_time = spec.and_then(|spec| spec.renew_time.timestamp());
         self.renewals.count_from(renew_time, self.now());
-        let own = match self.observed.standing() {
-            Some(Standing::Mine | Standing::Restart) => true,
-            Some(Standing::Foreign) => self.names_me(),
-            Some(Standing::Free | Standing::Twin) | None => false,
-        };
-        if let Some(renew_time) = renew_time.filter(|_| own) {
+        if let Some(renew_time) = renew_time.filter(|_| self.names_me()) {
             self.renewals.learn_own(renew_time, self.now());
         }
     }
@@ -122,13 +117,17 @@ impl Elector<'_> {
             return;
         }
         let now = self.now();
-        self.contact.good(verb_of(kind), now);
+        if self.config.create == Create::Never {
+            self.contact.last_good = now;
+            self.trouble(TroubleKind::LeaseMissing, Verb::Get);
+        } else {
+            self.contact.good(verb_of(kind), now);
+        }
         self.renewals.count_from(None, now);
         self.deletion_told = false;
-        let lesson = self.observed.missing(now);
-        if self.config.create == Create::Never {
-            self.trouble(TroubleKind::LeaseMissing, Verb::Get);
-        }
+        let lesson = self
+            .observed
+            .missing(now, self.config.timing.lease_duration);
         self.looked(lesson);
     }
 

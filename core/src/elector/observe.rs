@@ -12,23 +12,35 @@ const SENT_MAX: usize = 8;
 
 /// The `renewTime` of each of the last writes of this life, newest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SentTimes([Option<Timestamp>; SENT_MAX]);
+pub(crate) struct SentTimes {
+    times: [Option<Timestamp>; SENT_MAX],
+    /// How many were sent since somebody else's record was seen last.
+    fresh: usize,
+}
 
 impl SentTimes {
     pub(crate) fn push(&mut self, time: Timestamp) {
         let mut carried = Some(time);
-        for slot in &mut self.0 {
+        for slot in &mut self.times {
             core::mem::swap(slot, &mut carried);
         }
+        self.fresh = self.fresh.saturating_add(1).min(SENT_MAX);
     }
 
-    pub(crate) fn contains(&self, time: RecordTime) -> bool {
-        time.timestamp()
-            .is_some_and(|time| self.0.contains(&Some(time)))
+    /// Whether a write with this time was sent since somebody else's record was seen.
+    pub(crate) fn has_fresh(&self, time: RecordTime) -> bool {
+        let time = time.timestamp();
+        time.is_some() && self.times.iter().take(self.fresh).any(|sent| *sent == time)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
+    /// Whether a write with this time was sent at all.
+    fn has(&self, time: RecordTime) -> bool {
+        let time = time.timestamp();
+        time.is_some() && self.times.contains(&time)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.times.iter().all(Option::is_none)
     }
 }
 
@@ -127,6 +139,9 @@ impl Observed {
         };
         let leader_changed = foreign_name(before) != foreign_name(Some(&new));
         self.confirmed |= standing == Standing::Mine;
+        if standing.is_foreign() {
+            self.sent.fresh = 0;
+        }
         self.settle(Seen::Record(new));
         Lesson {
             leader_changed,
@@ -136,7 +151,10 @@ impl Observed {
     }
 
     /// Takes the news that there is no lease.
-    pub(crate) fn missing(&mut self, now: Instant) -> Lesson {
+    ///
+    /// Somebody else's record that is gone is waited out in full, even where it had stood still
+    /// for its duration: nothing shows that it was not renewed unseen just before its deletion.
+    pub(crate) fn missing(&mut self, now: Instant, own_duration: Duration) -> Lesson {
         let leader_changed = self.foreign_leader().is_some();
         let seen = match &self.seen {
             Seen::Missing { since, wait } => Seen::Missing {
@@ -148,8 +166,11 @@ impl Observed {
                 wait: Duration::ZERO,
             },
             Seen::Record(record) => {
-                let live = record.standing.is_foreign() && !record.is_expired(now);
-                let wait = if live { record.wait } else { Duration::ZERO };
+                let wait = match (record.standing.is_foreign(), record.wait) {
+                    (false, _) => Duration::ZERO,
+                    (true, Duration::ZERO) => own_duration,
+                    (true, wait) => wait,
+                };
                 Seen::Missing { since: now, wait }
             }
         };
@@ -200,8 +221,15 @@ impl Observed {
         if !spec.holder.matches(judge.identity) {
             return Standing::Foreign;
         }
-        if self.sent.contains(spec.renew_time) {
+        // What was mine and has not moved stays mine, however many writes got lost since.
+        let still_mine = unchanged && self.standing() == Some(Standing::Mine);
+        if still_mine || self.sent.has_fresh(spec.renew_time) {
             return Standing::Mine;
+        }
+        // A creation that outlived its sender's patience, and the records of others: it proves
+        // nothing about whoever led in between.
+        if self.sent.has(spec.renew_time) {
+            return Standing::Foreign;
         }
         // A process that never wrote meets what its last life left. One that only tried to may
         // meet it again, as long as nothing in it has moved.
@@ -245,12 +273,6 @@ impl Observed {
             }
             Seen::Record(record) => Some(record.since),
         }
-    }
-}
-
-impl Record {
-    fn is_expired(&self, now: Instant) -> bool {
-        now >= late(self.since, self.wait)
     }
 }
 

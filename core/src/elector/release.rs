@@ -53,7 +53,7 @@ impl Elector<'_> {
         }
         // A release of unknown outcome that is found done was done.
         let own =
-            record.spec.holder.is_empty() && self.observed.sent.contains(record.spec.renew_time);
+            record.spec.holder.is_empty() && self.observed.sent.has_fresh(record.spec.renew_time);
         let finish = if release.doubt && own {
             Finish::Released
         } else {
@@ -97,6 +97,11 @@ impl Elector<'_> {
             Then::End => {
                 self.state = State::Ended(finish);
                 self.finish_untold = true;
+            }
+            // The release may have taken longer than the rest.
+            Then::Rest { until, .. } if self.now() >= until => {
+                self.state = State::Contending;
+                self.attempt.next = Next::Retry(self.now());
             }
             Then::Rest { until, cooldown } => {
                 self.state = State::Resting { until, cooldown };

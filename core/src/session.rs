@@ -1,0 +1,484 @@
+//! One machine and the wire format: bytes in, bytes out.
+//!
+//! A session is what a transport drives. It owns no socket and no clock:
+//!
+//! 1. [`poll`](Session::poll) until it says [`Action::WaitUntil`] or [`Action::Done`].
+//! 2. On [`Action::Send`], write the [`request`](Session::request) to the server.
+//! 3. Hand in the answer as it comes: [`response_begin`](Session::response_begin), any number of
+//!    [`response_header`](Session::response_header) and [`response_body`](Session::response_body),
+//!    then [`response_end`](Session::response_end); or
+//!    [`response_failed`](Session::response_failed) at any point.
+//! 4. Poll again.
+
+use core::fmt;
+
+use crate::lease::Version;
+use crate::machine::Machine;
+use crate::protocol::{
+    Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
+};
+use crate::time::{Instant, Now};
+use crate::wire::http::{ACCEPT, HttpRequest, Method, RequestHead};
+use crate::wire::path::{LeasePath, write_query};
+use crate::wire::{Answer, Body, ByteWriter, Keep, Reading};
+
+/// How a session changes a Lease that exists. Both ways lose nothing.
+#[expect(clippy::exhaustive_enums, reason = "there are two verbs")]
+#[derive(Debug)]
+pub enum UpdateMode<'a> {
+    /// PATCH with our own members only; needs no memory, and the right `patch`.
+    MergePatch,
+    /// PUT of the whole Lease; needs the right `update`, which every Role made for client-go has.
+    Update {
+        /// Takes all of the Lease that is not ours, as raw JSON: labels, annotations, owner
+        /// references, finalizers and so on. 1 KiB serves most, 256 KiB all.
+        keep: &'a mut [u8],
+        /// Where the buffer is too small: whether to PATCH that once, or to write nothing and
+        /// answer the machine with [`Reply::TooLarge`].
+        patch_when_too_large: bool,
+    },
+}
+
+/// What to do next.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a driver has to handle every action"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Something that the application may want to know. Poll again.
+    Event(Event),
+    /// The answer to this request is no longer wanted: end its connection. Poll again.
+    Cancel(RequestId),
+    /// Send this request, now. Poll again.
+    Send {
+        /// Names the request.
+        id: RequestId,
+        /// At and past this instant its answer counts as lost.
+        deadline: Instant,
+    },
+    /// Nothing to do before this instant, but for an answer or a call of the application.
+    WaitUntil(Instant),
+    /// The machine has ended.
+    Done,
+}
+
+/// A machine, the Lease it is about, and the answer that is coming in.
+#[derive(Debug)]
+pub struct Session<'a, M> {
+    machine: M,
+    path: LeasePath<'a>,
+    store: Store<'a>,
+    /// What the request in flight tells the server about its deadline.
+    timeout_ms: u32,
+    /// Whose answer has begun.
+    answering: Option<RequestId>,
+}
+
+impl<'a, M: Machine> Session<'a, M> {
+    /// Joins `machine` with the Lease at `path`.
+    #[must_use]
+    pub fn new(machine: M, path: LeasePath<'a>, update: UpdateMode<'a>) -> Self {
+        Self {
+            machine,
+            path,
+            store: Store::new(update),
+            timeout_ms: 0,
+            answering: None,
+        }
+    }
+
+    /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`.
+    ///
+    /// A write that would lose something is not sent but answered here: an update of a state whose
+    /// other members are not at hand as a conflict, so that the machine reads the Lease first.
+    pub fn poll(&mut self, now: Now) -> Action {
+        for _ in 0..REFUSALS_MAX {
+            let request = match self.machine.poll(now) {
+                Output::Event(event) => return Action::Event(event),
+                Output::Cancel(id) => return Action::Cancel(id),
+                Output::WaitUntil(instant) => return Action::WaitUntil(instant),
+                Output::Done => return Action::Done,
+                Output::Request(request) => request,
+            };
+            let (id, deadline) = (request.id, request.deadline);
+            let Some(reply) = self.store.refusal(&request.operation) else {
+                self.timeout_ms = timeout_ms(now.instant, deadline);
+                return Action::Send { id, deadline };
+            };
+            // The machine has just asked for the answer, so that it is not stale.
+            let _ = self.machine.handle_response(now, id, Response::new(reply));
+        }
+        Action::WaitUntil(now.instant)
+    }
+
+    /// Begins the answer to request `id`, with its status code. Where an answer has begun already,
+    /// it starts over.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more; nothing has changed then.
+    pub fn response_begin(&mut self, id: RequestId, status: u16) -> Result<(), StaleRequest> {
+        if self
+            .machine
+            .in_flight()
+            .is_none_or(|request| request.id != id)
+        {
+            return Err(StaleRequest);
+        }
+        self.answering = Some(id);
+        self.store.answer.begin(status, self.store.keep.as_mut());
+        Ok(())
+    }
+
+    /// Takes one header of the answer. All but `Date` and `Retry-After` may be left out.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more;
+    /// nothing has changed then.
+    pub fn response_header(
+        &mut self,
+        id: RequestId,
+        name: &[u8],
+        value: &[u8],
+    ) -> Result<(), StaleRequest> {
+        self.check_answering(id)?;
+        self.store.answer.header(name, value);
+        Ok(())
+    }
+
+    /// Takes the next piece of the answer's body, of any length, and says whether the rest can
+    /// still matter.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more;
+    /// nothing has changed then.
+    pub fn response_body(&mut self, id: RequestId, piece: &[u8]) -> Result<Reading, StaleRequest> {
+        self.check_answering(id)?;
+        Ok(self.store.answer.body(piece, self.store.keep.as_mut()))
+    }
+
+    /// Ends the answer: the machine learns what it says.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the
+    /// machine has not changed then.
+    pub fn response_end(&mut self, now: Now, id: RequestId) -> Result<(), StaleRequest> {
+        self.check_answering(id)?;
+        self.answering = None;
+        let response = self.store.answer.end(self.store.keep.as_mut());
+        self.machine.handle_response(now, id, response)
+    }
+
+    /// Takes the news that request `id` will have no answer, or none that is whole.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more; nothing has changed then.
+    pub fn response_failed(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest> {
+        self.machine.handle_failure(now, id, failure)?;
+        self.answering = None;
+        Ok(())
+    }
+
+    /// The machine, for the application's calls. Poll after each of them.
+    pub const fn machine_mut(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// The machine, for the application's questions.
+    #[must_use]
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// The Lease that it is about.
+    #[must_use]
+    pub const fn path(&self) -> &LeasePath<'a> {
+        &self.path
+    }
+
+    /// Writes request `id` into `buffer`, whole. It can be written again, and is the same then.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send or too little room.
+    pub fn request<'b>(
+        &self,
+        id: RequestId,
+        buffer: &'b mut [u8],
+    ) -> Result<HttpRequest<'b>, RequestError> {
+        let outgoing = self.outgoing(id)?;
+        let head = outgoing.head();
+        let needed = head.target_length.saturating_add(head.body_length);
+        let too_small = RequestError::BufferTooSmall { needed };
+        let (target, rest) = buffer
+            .split_at_mut_checked(head.target_length)
+            .ok_or(too_small)?;
+        let (body, _) = rest
+            .split_at_mut_checked(head.body_length)
+            .ok_or(too_small)?;
+        outgoing.write_target(&mut ByteWriter::new(target, 0));
+        outgoing.body.write(&mut ByteWriter::new(body, 0));
+        Ok(HttpRequest {
+            method: head.method,
+            // Only ASCII is ever written there, so the default is never taken.
+            target: core::str::from_utf8(target).unwrap_or_default(),
+            content_type: head.content_type,
+            accept: head.accept,
+            body,
+        })
+    }
+
+    /// Request `id` without its target and body.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send.
+    pub fn request_head(&self, id: RequestId) -> Result<RequestHead, RequestError> {
+        Ok(self.outgoing(id)?.head())
+    }
+
+    /// Writes the target of request `id`, path and query, from `offset` on; returns how many bytes
+    /// that were, fewer than `buffer` takes only at the end.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send.
+    pub fn write_target(
+        &self,
+        id: RequestId,
+        offset: usize,
+        buffer: &mut [u8],
+    ) -> Result<usize, RequestError> {
+        let mut out = ByteWriter::new(buffer, offset);
+        self.outgoing(id)?.write_target(&mut out);
+        Ok(out.written())
+    }
+
+    /// Writes the body of request `id` from `offset` on; returns how many bytes that were, fewer
+    /// than `buffer` takes only at the end.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send.
+    pub fn write_body(
+        &self,
+        id: RequestId,
+        offset: usize,
+        buffer: &mut [u8],
+    ) -> Result<usize, RequestError> {
+        let mut out = ByteWriter::new(buffer, offset);
+        self.outgoing(id)?.body.write(&mut out);
+        Ok(out.written())
+    }
+
+    fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {
+        let in_flight = self.machine.in_flight().map(|request| request.id);
+        if in_flight == Some(id) && self.answering == Some(id) {
+            Ok(())
+        } else {
+            Err(StaleRequest)
+        }
+    }
+
+    fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
+        let request = self.machine.in_flight().filter(|request| request.id == id);
+        let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
+        let (method, body) = self.store.compose(operation, &self.path)?;
+        Ok(Outgoing {
+            method,
+            path: &self.path,
+            timeout_ms: self.timeout_ms,
+            body,
+        })
+    }
+}
+
+/// A request that is ready to be written.
+struct Outgoing<'s> {
+    method: Method,
+    path: &'s LeasePath<'s>,
+    timeout_ms: u32,
+    body: Body<'s>,
+}
+
+impl Outgoing<'_> {
+    fn head(&self) -> RequestHead {
+        let mut target = ByteWriter::counting();
+        self.write_target(&mut target);
+        let mut body = ByteWriter::counting();
+        self.body.write(&mut body);
+        RequestHead {
+            method: self.method,
+            content_type: self.method.content_type(),
+            accept: ACCEPT,
+            target_length: target.total(),
+            body_length: body.total(),
+        }
+    }
+
+    fn write_target(&self, out: &mut ByteWriter<'_>) {
+        self.path.write_path(out, self.method == Method::Post);
+        out.put(b"?");
+        write_query(out, self.method != Method::Get, self.timeout_ms);
+    }
+}
+
+/// The last answer, and what of its Lease a PUT puts back.
+#[derive(Debug)]
+struct Store<'a> {
+    answer: Answer,
+    keep: Option<Keep<'a>>,
+    patch_when_too_large: bool,
+}
+
+/// How an update is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UpdateForm {
+    Patch,
+    Put,
+    /// Not at all: what a PUT has to put back is not at hand for that state of the Lease.
+    Unkept,
+    /// Not at all: it is more than fits.
+    TooLarge,
+}
+
+impl<'a> Store<'a> {
+    fn new(update: UpdateMode<'a>) -> Self {
+        let (keep, patch_when_too_large) = match update {
+            UpdateMode::MergePatch => (None, true),
+            UpdateMode::Update {
+                keep,
+                patch_when_too_large,
+            } => (Some(Keep::new(keep)), patch_when_too_large),
+        };
+        Self {
+            answer: Answer::new(),
+            keep,
+            patch_when_too_large,
+        }
+    }
+
+    fn update_form(&self, version: &Version) -> UpdateForm {
+        let Some(keep) = &self.keep else {
+            return UpdateForm::Patch;
+        };
+        // The answer's record stays until the next success, with which the keep begins anew: so
+        // the two are always of one state.
+        let kept_version = &self.answer.record().version.resource_version;
+        if *kept_version != version.resource_version {
+            UpdateForm::Unkept
+        } else if keep.is_whole() {
+            UpdateForm::Put
+        } else if !keep.is_too_small() {
+            UpdateForm::Unkept
+        } else if self.patch_when_too_large {
+            UpdateForm::Patch
+        } else {
+            UpdateForm::TooLarge
+        }
+    }
+
+    /// What the session itself answers to `operation`, where it must not be sent.
+    fn refusal(&self, operation: &Operation<'_>) -> Option<Reply<'static>> {
+        match operation {
+            Operation::Get | Operation::Create { .. } => None,
+            Operation::Update { version, .. } => match self.update_form(version) {
+                UpdateForm::Patch | UpdateForm::Put => None,
+                UpdateForm::Unkept => Some(Reply::Conflict),
+                UpdateForm::TooLarge => Some(Reply::TooLarge),
+            },
+        }
+    }
+
+    fn compose<'s>(
+        &'s self,
+        operation: Operation<'s>,
+        path: &'s LeasePath<'s>,
+    ) -> Result<(Method, Body<'s>), RequestError> {
+        match operation {
+            Operation::Get => Ok((Method::Get, Body::Nothing)),
+            Operation::Create {
+                spec,
+                labels,
+                by_put,
+            } => {
+                let method = if by_put { Method::Put } else { Method::Post };
+                Ok((method, Body::Create { path, spec, labels }))
+            }
+            Operation::Update {
+                spec,
+                version,
+                changes,
+                labels,
+            } => match (self.update_form(version), &self.keep) {
+                (UpdateForm::Patch, _) => {
+                    let body = Body::Patch {
+                        spec,
+                        version,
+                        changes,
+                        labels,
+                    };
+                    Ok((Method::Patch, body))
+                }
+                (UpdateForm::Put, Some(keep)) => {
+                    let body = Body::Replace {
+                        path,
+                        spec,
+                        version,
+                        labels,
+                        keep,
+                    };
+                    Ok((Method::Put, body))
+                }
+                (UpdateForm::Put | UpdateForm::Unkept | UpdateForm::TooLarge, _) => {
+                    Err(RequestError::AnswerBegun)
+                }
+            },
+        }
+    }
+}
+
+/// Why a request can't be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The request is not in flight any more.
+    StaleRequest,
+    /// Its answer has begun, and took the place of what the request puts back.
+    AnswerBegun,
+    /// The buffer is too small.
+    BufferTooSmall {
+        /// How many bytes it takes.
+        needed: usize,
+    },
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StaleRequest => fmt::Display::fmt(&StaleRequest, f),
+            Self::AnswerBegun => f.write_str(
+                "expected a request without an answer, found one whose answer has begun",
+            ),
+            Self::BufferTooSmall { needed } => {
+                write!(
+                    f,
+                    "expected a buffer of {needed} bytes, found a smaller one"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for RequestError {}
+
+/// How long the server may take, in milliseconds. Never 0, which it takes for its own default.
+fn timeout_ms(now: Instant, deadline: Instant) -> u32 {
+    let left = deadline.saturating_since(now).as_millis();
+    u32::try_from(left).unwrap_or(u32::MAX).max(1)
+}
+
+/// How many writes of one poll can be answered without being sent. A machine reads or waits after
+/// the first; the bound is there for one that does not.
+const REFUSALS_MAX: usize = 4;

@@ -1,0 +1,401 @@
+//! A push reader for JSON: bytes in, in any split; keys, wanted values and raw pieces out.
+//!
+//! Own code, because every library either wants the whole body in memory or a scratch buffer as
+//! long as the longest string of the body, wanted or not. This one needs the same few bytes for
+//! each body, does not recurse, and takes RFC 8259 at its word: control characters in strings, lone
+//! surrogates, bad UTF-8, `01` and trailing bytes are errors.
+//!
+//! The reader announces the keys of an object only where the [`Sink`] wanted that object; all that
+//! lies deeper is checked for grammar and forgotten.
+
+mod number;
+mod text;
+
+use heapless::Vec;
+
+use self::number::Number;
+use self::text::Utf8Tail;
+pub(super) use self::text::{hex_value, unescape};
+use crate::protocol::BadAnswer;
+
+/// Deepest nesting that is read: a Lease with managed fields has 7 levels, and this many fit into
+/// one bit each of a word.
+pub(crate) const DEPTH_MAX: u8 = 32;
+
+/// Longest key that can be a known one: `leaseDurationSeconds` has 20 bytes.
+pub(crate) const KEY_MAX: usize = 24;
+
+/// What a sink wants of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Nothing.
+    Skip,
+    /// The text as it is, without the blanks between tokens.
+    Raw,
+    /// An object, with its keys announced, or `null`.
+    Object,
+    /// An array of objects, with their keys announced, or `null`.
+    Array,
+    /// A string, or `null`.
+    Text,
+    /// A number, or `null`.
+    Number,
+}
+
+/// Takes what a reader finds. All `Err` end the reading.
+pub(crate) trait Sink {
+    /// A key begins; its raw pieces follow.
+    fn key_begin(&mut self);
+    /// The key has ended; `None` where it is longer than [`KEY_MAX`]. What of its value?
+    fn key_end(&mut self, key: Option<&[u8]>) -> Result<Want, BadAnswer>;
+    /// The wanted object, array, or object of an array begins.
+    fn open(&mut self);
+    /// It has ended.
+    fn close(&mut self);
+    /// A piece of the wanted string, without escapes, or of the wanted number.
+    fn piece(&mut self, piece: &[u8]) -> Result<(), BadAnswer>;
+    /// The wanted string or number has ended.
+    fn end(&mut self) -> Result<(), BadAnswer>;
+    /// The wanted value is `null`.
+    fn null(&mut self);
+    /// A raw piece of a key or of a value wanted raw.
+    fn raw(&mut self, piece: &[u8]);
+    /// The value wanted raw has ended.
+    fn raw_end(&mut self);
+}
+
+/// Where in the grammar the next byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing but blanks came yet.
+    Start,
+    /// A value has to follow.
+    Value,
+    /// After `[`: a value or `]`.
+    ValueOrEnd,
+    /// After `{`: a key or `}`.
+    KeyOrEnd,
+    /// After `,` in an object.
+    Key,
+    /// After a key.
+    Colon,
+    /// After a value: `,` or the end of what holds it.
+    CommaOrEnd,
+    /// Only blanks may follow.
+    Done,
+    /// In `true`, `false` or `null`; these bytes are to come.
+    Literal(&'static [u8]),
+    /// In a number.
+    Number(Number),
+    /// In a string.
+    Text,
+    /// After `\`.
+    Escape,
+    /// After `\u`, with this many digits to come.
+    Hex(u8),
+    /// After a high surrogate: `\`.
+    LowSlash,
+    /// After a high surrogate and `\`: `u`.
+    LowU,
+    /// In a character of several bytes.
+    Utf8(Utf8Tail),
+}
+
+/// The reader's state between two bytes.
+#[derive(Debug)]
+pub(crate) struct JsonReader {
+    state: State,
+    /// How many brackets are open.
+    depth: u8,
+    /// How many of them the sink wanted: keys are announced where this is the depth.
+    watched: u8,
+    /// One bit for each open bracket, the innermost lowest: whether it is a brace.
+    braces: u32,
+    /// What the sink wants of the value that comes or is being read; all values inside one that
+    /// it wants raw or not at all are wanted likewise.
+    want: Want,
+    /// Whether raw pieces go to the sink.
+    raw: bool,
+    /// Whether the string is one that the sink hears of, as a key or as a wanted value.
+    heard: bool,
+    is_key: bool,
+    key_too_long: bool,
+    key: Vec<u8, KEY_MAX, u8>,
+    /// Code unit of the escape being read.
+    unit: u16,
+    /// High surrogate that waits for its low one, or 0.
+    high: u16,
+}
+
+impl JsonReader {
+    /// A reader of one object.
+    pub(crate) const fn new() -> Self {
+        Self {
+            state: State::Start,
+            depth: 0,
+            watched: 0,
+            braces: 0,
+            want: Want::Object,
+            raw: false,
+            heard: false,
+            is_key: false,
+            key_too_long: false,
+            key: Vec::new(),
+            unit: 0,
+            high: 0,
+        }
+    }
+
+    /// Reads the next bytes.
+    pub(crate) fn feed<S: Sink>(&mut self, sink: &mut S, bytes: &[u8]) -> Result<(), BadAnswer> {
+        let mut rest = bytes;
+        while let Some((byte, after)) = rest.split_first() {
+            rest = match self.state {
+                State::Text => self.text(sink, rest)?,
+                State::Number(number) => {
+                    // The byte after a number is not part of it, and is read again.
+                    if self.number(sink, number, *byte)? {
+                        after
+                    } else {
+                        rest
+                    }
+                }
+                State::Start
+                | State::Value
+                | State::ValueOrEnd
+                | State::KeyOrEnd
+                | State::Key
+                | State::Colon
+                | State::CommaOrEnd
+                | State::Done => {
+                    if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                        self.token(sink, *byte)?;
+                    }
+                    after
+                }
+                State::Literal(literal) => {
+                    self.literal(sink, literal, *byte)?;
+                    after
+                }
+                State::Escape | State::Hex(_) | State::LowSlash | State::LowU | State::Utf8(_) => {
+                    self.in_character(sink, *byte)?;
+                    after
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether the object was read to its end.
+    pub(crate) fn finish(&self) -> Result<(), BadAnswer> {
+        if self.state == State::Done {
+            Ok(())
+        } else if self.state == State::Start {
+            Err(BadAnswer::Empty)
+        } else {
+            Err(BadAnswer::Truncated)
+        }
+    }
+
+    /// Whether keys of the innermost object are announced.
+    const fn is_watched(&self) -> bool {
+        self.depth == self.watched
+    }
+
+    const fn is_in_object(&self) -> bool {
+        self.braces & 1 == 1
+    }
+
+    fn emit_raw<S: Sink>(&self, sink: &mut S, piece: &[u8]) {
+        if self.raw {
+            sink.raw(piece);
+        }
+    }
+
+    /// Takes the first byte of a token.
+    fn token<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+        match self.state {
+            State::Start if byte != b'{' => Err(BadAnswer::NotJson),
+            State::Start | State::Value => self.value(sink, byte),
+            State::ValueOrEnd if byte == b']' => self.close(sink, byte),
+            State::ValueOrEnd => self.value(sink, byte),
+            State::KeyOrEnd if byte == b'}' => self.close(sink, byte),
+            State::KeyOrEnd | State::Key if byte == b'"' => {
+                self.key_begin(sink);
+                Ok(())
+            }
+            State::Colon if byte == b':' => {
+                // The sink puts the colon of a member that is wanted raw.
+                if !self.is_watched() {
+                    self.emit_raw(sink, b":");
+                }
+                self.state = State::Value;
+                Ok(())
+            }
+            State::CommaOrEnd if byte == b',' => {
+                self.emit_raw(sink, b",");
+                self.comma();
+                Ok(())
+            }
+            State::CommaOrEnd if byte == if self.is_in_object() { b'}' } else { b']' } => {
+                self.close(sink, byte)
+            }
+            State::KeyOrEnd
+            | State::Key
+            | State::Colon
+            | State::CommaOrEnd
+            | State::Done
+            | State::Literal(_)
+            | State::Number(_)
+            | State::Text
+            | State::Escape
+            | State::Hex(_)
+            | State::LowSlash
+            | State::LowU
+            | State::Utf8(_) => Err(BadAnswer::Malformed),
+        }
+    }
+
+    fn key_begin<S: Sink>(&mut self, sink: &mut S) {
+        self.state = State::Text;
+        self.is_key = true;
+        self.heard = self.is_watched();
+        if self.heard {
+            self.key.clear();
+            self.key_too_long = false;
+            self.raw = true;
+            sink.key_begin();
+        }
+        self.emit_raw(sink, b"\"");
+    }
+
+    fn comma(&mut self) {
+        if self.is_in_object() {
+            self.state = State::Key;
+        } else {
+            self.state = State::Value;
+            if self.is_watched() {
+                self.want = Want::Object;
+            }
+        }
+    }
+
+    /// Begins a value; one that the sink wants otherwise is an error.
+    fn value<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+        self.emit_raw(sink, &[byte]);
+        let (wanted_as, state) = match byte {
+            b'{' => (Want::Object, State::KeyOrEnd),
+            b'[' => (Want::Array, State::ValueOrEnd),
+            b'"' => (Want::Text, State::Text),
+            b'-' => (Want::Number, State::Number(Number::Minus)),
+            b'0' => (Want::Number, State::Number(Number::Zero)),
+            b'1'..=b'9' => (Want::Number, State::Number(Number::Digits)),
+            b't' => (Want::Skip, State::Literal(b"rue")),
+            b'f' => (Want::Skip, State::Literal(b"alse")),
+            // `null` has every type.
+            b'n' => (self.want, State::Literal(b"ull")),
+            _ => return Err(BadAnswer::Malformed),
+        };
+        let is_passed_over = matches!(self.want, Want::Skip | Want::Raw);
+        if !is_passed_over && self.want != wanted_as {
+            return Err(BadAnswer::Malformed);
+        }
+        self.state = state;
+        self.is_key = false;
+        self.heard = !is_passed_over;
+        match wanted_as {
+            Want::Object | Want::Array if byte != b'n' => self.open(sink, byte == b'{'),
+            Want::Number if byte != b'n' && self.heard => sink.piece(&[byte]),
+            Want::Object | Want::Array | Want::Number | Want::Text | Want::Skip | Want::Raw => {
+                Ok(())
+            }
+        }
+    }
+
+    fn open<S: Sink>(&mut self, sink: &mut S, is_object: bool) -> Result<(), BadAnswer> {
+        if self.depth >= DEPTH_MAX {
+            return Err(BadAnswer::TooDeep);
+        }
+        self.depth = self.depth.saturating_add(1);
+        self.braces = (self.braces << 1) | u32::from(is_object);
+        if self.heard {
+            self.watched = self.depth;
+            self.want = Want::Object;
+            sink.open();
+        }
+        Ok(())
+    }
+
+    fn close<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+        let was_watched = self.is_watched();
+        self.depth = self.depth.saturating_sub(1);
+        self.braces >>= 1;
+        if was_watched {
+            self.watched = self.depth;
+            sink.close();
+        } else {
+            self.emit_raw(sink, &[byte]);
+        }
+        self.value_end(sink);
+        Ok(())
+    }
+
+    /// Ends a value of any kind.
+    fn value_end<S: Sink>(&mut self, sink: &mut S) {
+        self.state = if self.depth == 0 {
+            State::Done
+        } else {
+            State::CommaOrEnd
+        };
+        if self.raw && self.is_watched() {
+            self.raw = false;
+            sink.raw_end();
+        }
+    }
+
+    fn literal<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        expected: &'static [u8],
+        byte: u8,
+    ) -> Result<(), BadAnswer> {
+        let (first, rest) = expected.split_first().ok_or(BadAnswer::Malformed)?;
+        if byte != *first {
+            return Err(BadAnswer::Malformed);
+        }
+        self.emit_raw(sink, &[byte]);
+        self.state = State::Literal(rest);
+        if rest.is_empty() {
+            if self.heard {
+                sink.null();
+            }
+            self.value_end(sink);
+        }
+        Ok(())
+    }
+
+    /// Takes the next byte of a number, or ends it: says which.
+    fn number<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        number: Number,
+        byte: u8,
+    ) -> Result<bool, BadAnswer> {
+        let Some(next) = number.next(byte) else {
+            if !number.may_end() {
+                return Err(BadAnswer::Malformed);
+            }
+            if self.heard {
+                sink.end()?;
+            }
+            self.value_end(sink);
+            return Ok(false);
+        };
+        self.state = State::Number(next);
+        self.emit_raw(sink, &[byte]);
+        if self.heard {
+            sink.piece(&[byte])?;
+        }
+        Ok(true)
+    }
+}

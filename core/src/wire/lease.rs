@@ -1,0 +1,210 @@
+//! The known members of a Lease, and what becomes of each.
+
+use super::json_reader::Want;
+use super::scratch::Scratch;
+use crate::lease::{LeaseRecord, RecordSpec, RecordTime};
+use crate::protocol::BadAnswer;
+
+/// A known member of a Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeaseField {
+    /// One that is neither read nor put back: the server's own, or written anew.
+    Passed,
+    Kind,
+    Metadata,
+    Spec,
+    Uid,
+    ResourceVersion,
+    CreationTimestamp,
+    DeletionTimestamp,
+    Labels,
+    HolderIdentity,
+    LeaseDurationSeconds,
+    AcquireTime,
+    RenewTime,
+    LeaseTransitions,
+}
+
+impl LeaseField {
+    /// The member `key` of the Lease itself.
+    pub(super) fn of_lease(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"kind" => Self::Kind,
+            b"apiVersion" => Self::Passed,
+            b"metadata" => Self::Metadata,
+            b"spec" => Self::Spec,
+            _ => return None,
+        })
+    }
+
+    /// The member `key` of `metadata`.
+    pub(super) fn of_metadata(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"uid" => Self::Uid,
+            b"resourceVersion" => Self::ResourceVersion,
+            b"creationTimestamp" => Self::CreationTimestamp,
+            b"deletionTimestamp" => Self::DeletionTimestamp,
+            b"labels" => Self::Labels,
+            b"name" | b"namespace" | b"generation" | b"selfLink" | b"managedFields" => Self::Passed,
+            _ => return None,
+        })
+    }
+
+    /// The member `key` of `spec`.
+    pub(super) fn of_spec(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"holderIdentity" => Self::HolderIdentity,
+            b"leaseDurationSeconds" => Self::LeaseDurationSeconds,
+            b"acquireTime" => Self::AcquireTime,
+            b"renewTime" => Self::RenewTime,
+            b"leaseTransitions" => Self::LeaseTransitions,
+            _ => return None,
+        })
+    }
+
+    /// How its value is read.
+    pub(super) const fn want(self) -> Want {
+        match self {
+            Self::Passed => Want::Skip,
+            Self::Metadata | Self::Spec | Self::Labels => Want::Object,
+            Self::LeaseDurationSeconds | Self::LeaseTransitions => Want::Number,
+            Self::Kind
+            | Self::Uid
+            | Self::ResourceVersion
+            | Self::CreationTimestamp
+            | Self::DeletionTimestamp
+            | Self::HolderIdentity
+            | Self::AcquireTime
+            | Self::RenewTime => Want::Text,
+        }
+    }
+}
+
+/// What was read of a Lease so far.
+#[derive(Debug, Default)]
+pub(super) struct LeaseReading {
+    pub(super) record: LeaseRecord,
+    /// One bit for each field: a second member of one name is an error.
+    seen: u16,
+    is_other_kind: bool,
+}
+
+impl LeaseReading {
+    /// Notes that a member begins.
+    pub(super) fn key(&mut self, field: LeaseField) -> Result<Want, BadAnswer> {
+        let bit = 1_u16.wrapping_shl(field as u32);
+        if self.seen & bit != 0 && field != LeaseField::Passed {
+            return Err(BadAnswer::Malformed);
+        }
+        self.seen |= bit;
+        Ok(field.want())
+    }
+
+    /// The object `spec` begins.
+    pub(super) fn open_spec(&mut self) {
+        self.record.spec = Some(RecordSpec::default());
+    }
+
+    /// Takes a piece of a string or number.
+    pub(super) fn piece(
+        &mut self,
+        field: LeaseField,
+        scratch: &mut Scratch,
+        piece: &[u8],
+    ) -> Result<(), BadAnswer> {
+        let version = &mut self.record.version;
+        let mut bytes = piece.iter();
+        match field {
+            LeaseField::Uid => bytes.try_for_each(|byte| version.uid.push_byte(*byte)),
+            LeaseField::ResourceVersion => {
+                bytes.try_for_each(|byte| version.resource_version.push_byte(*byte))
+            }
+            LeaseField::HolderIdentity => {
+                let holder = &mut self.spec().holder;
+                bytes.for_each(|byte| holder.push_byte(*byte));
+                Ok(())
+            }
+            LeaseField::Passed
+            | LeaseField::Kind
+            | LeaseField::Metadata
+            | LeaseField::Spec
+            | LeaseField::CreationTimestamp
+            | LeaseField::DeletionTimestamp
+            | LeaseField::Labels
+            | LeaseField::LeaseDurationSeconds
+            | LeaseField::AcquireTime
+            | LeaseField::RenewTime
+            | LeaseField::LeaseTransitions => {
+                scratch.push(piece);
+                Ok(())
+            }
+        }
+        .map_err(|_| BadAnswer::VersionTooLong)
+    }
+
+    /// A string or number has ended, and lies in `scratch` if it is a short one.
+    pub(super) fn end(&mut self, field: LeaseField, scratch: &Scratch) -> Result<(), BadAnswer> {
+        match field {
+            LeaseField::Kind => self.is_other_kind = !scratch.is(b"Lease"),
+            LeaseField::CreationTimestamp => self.record.creation_timestamp = scratch.timestamp(),
+            LeaseField::DeletionTimestamp => self.record.being_deleted = true,
+            LeaseField::LeaseDurationSeconds => {
+                let number = scratch.int32().ok_or(BadAnswer::Malformed)?;
+                self.spec().lease_duration_seconds = Some(number);
+            }
+            LeaseField::LeaseTransitions => {
+                let number = scratch.int32().ok_or(BadAnswer::Malformed)?;
+                self.spec().lease_transitions = Some(number);
+            }
+            LeaseField::AcquireTime => self.spec().acquire_time = scratch.record_time(),
+            LeaseField::RenewTime => self.spec().renew_time = scratch.record_time(),
+            LeaseField::Passed
+            | LeaseField::Metadata
+            | LeaseField::Spec
+            | LeaseField::Labels
+            | LeaseField::Uid
+            | LeaseField::ResourceVersion
+            | LeaseField::HolderIdentity => {}
+        }
+        Ok(())
+    }
+
+    /// The member is `null`: for all but the times that is as if it were absent.
+    pub(super) fn null(&mut self, field: LeaseField) {
+        match field {
+            LeaseField::AcquireTime => self.spec().acquire_time = RecordTime::Null,
+            LeaseField::RenewTime => self.spec().renew_time = RecordTime::Null,
+            LeaseField::Passed
+            | LeaseField::Kind
+            | LeaseField::Metadata
+            | LeaseField::Spec
+            | LeaseField::Uid
+            | LeaseField::ResourceVersion
+            | LeaseField::CreationTimestamp
+            | LeaseField::DeletionTimestamp
+            | LeaseField::Labels
+            | LeaseField::HolderIdentity
+            | LeaseField::LeaseDurationSeconds
+            | LeaseField::LeaseTransitions => {}
+        }
+    }
+
+    /// The whole record, where it is a Lease in a state that can be written over.
+    pub(super) fn finish(&self) -> Result<&LeaseRecord, BadAnswer> {
+        let anything = [LeaseField::Kind, LeaseField::Metadata, LeaseField::Spec]
+            .iter()
+            .any(|field| self.seen & 1_u16.wrapping_shl(*field as u32) != 0);
+        if self.is_other_kind || !anything {
+            return Err(BadAnswer::NotALease);
+        }
+        if self.record.version.resource_version.is_empty() {
+            return Err(BadAnswer::NoVersion);
+        }
+        Ok(&self.record)
+    }
+
+    /// The spec; its members are only read inside it.
+    fn spec(&mut self) -> &mut RecordSpec {
+        self.record.spec.get_or_insert_default()
+    }
+}

@@ -1,0 +1,153 @@
+//! What can go wrong before an elector starts and after it has stopped.
+
+use core::error::Error;
+use core::fmt;
+
+use kubelease_core::elector::ConfigError;
+use kubelease_core::session::RequestError;
+use kubelease_core::wire::path::PathError;
+
+/// Why an elector was not started. Nothing runs then, and nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A setting without a default was not given: its name.
+    Missing(&'static str),
+    /// The server is no `http` or `https` URL with a host and without credentials, query and
+    /// fragment.
+    Server,
+    /// The token has characters that no header can carry.
+    BearerToken,
+    /// The CA bundle is no PEM, or has no certificate.
+    CaPem,
+    /// The proxy is no URL.
+    Proxy,
+    /// The namespace or the name of the lease is none.
+    Path(PathError),
+    /// Identity, timing or labels.
+    Config(ConfigError),
+    /// This system has no known clock that counts the time in suspend.
+    NoClock,
+    /// There is no tokio runtime here.
+    NoRuntime,
+    /// The operating system gives no random bytes for identity and jitter.
+    NoRandomness,
+    /// The HTTP client can't be built: TLS, certificates or platform roots, in its own words.
+    Client(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(setting) => write!(f, "{setting}: expected a value, found none"),
+            Self::Server => f.write_str(
+                "server: expected an http or https URL with a host and without credentials, \
+                 query and fragment, found another text",
+            ),
+            Self::BearerToken => f.write_str(
+                "bearer_token: expected printable ASCII that fits into a header, found other bytes",
+            ),
+            Self::CaPem => {
+                f.write_str("ca_pem: expected at least one certificate in PEM, found none")
+            }
+            Self::Proxy => f.write_str("proxy: expected a URL, found another text"),
+            Self::Path(error) => write!(f, "namespace or name: {error}"),
+            Self::Config(error) => write!(f, "identity, timing or labels: {error}"),
+            Self::NoClock => f.write_str(
+                "clock: expected one that counts suspend, found none on this system; bring your own",
+            ),
+            Self::NoRuntime => {
+                f.write_str("expected to be called inside a tokio runtime, found none")
+            }
+            Self::NoRandomness => {
+                f.write_str("expected random bytes from the operating system, found none")
+            }
+            Self::Client(reason) => write!(f, "expected an HTTP client, found: {reason}"),
+        }
+    }
+}
+
+impl Error for StartError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Path(error) => Some(error),
+            Self::Config(error) => Some(error),
+            Self::Missing(_)
+            | Self::Server
+            | Self::BearerToken
+            | Self::CaPem
+            | Self::Proxy
+            | Self::NoClock
+            | Self::NoRuntime
+            | Self::NoRandomness
+            | Self::Client(_) => None,
+        }
+    }
+}
+
+/// Why an elector did not stop as asked. It leads no more in any case, but its lease may be held
+/// until it has run out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShutdownError {
+    /// The task ended before it was asked to: it panicked, or its runtime was shut down.
+    TaskDied,
+    /// The task ended at a request that it could not write.
+    Request(RequestError),
+}
+
+impl fmt::Display for ShutdownError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TaskDied => {
+                f.write_str("expected the elector's task to stop when asked, found it dead")
+            }
+            Self::Request(error) => write!(f, "expected a request to be written: {error}"),
+        }
+    }
+}
+
+impl Error for ShutdownError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::TaskDied => None,
+            Self::Request(error) => Some(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kubelease_core::elector::TimingError;
+
+    use super::*;
+
+    #[test]
+    fn messages_name_the_setting() {
+        let cases = [
+            (
+                StartError::Missing("server"),
+                "server: expected a value, found none",
+            ),
+            (
+                StartError::CaPem,
+                "ca_pem: expected at least one certificate in PEM, found none",
+            ),
+            (
+                StartError::Path(PathError::NameEmpty),
+                "namespace or name: expected a lease name, found an empty text",
+            ),
+            (
+                StartError::Config(ConfigError::Timing(TimingError::LeaseDurationZero)),
+                "identity, timing or labels: expected a lease duration of at least 1 s, found zero",
+            ),
+        ];
+        for (error, text) in cases {
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!(
+            ShutdownError::TaskDied.to_string(),
+            "expected the elector's task to stop when asked, found it dead"
+        );
+    }
+}

@@ -1,0 +1,486 @@
+//! The core's requests over reqwest.
+
+use core::error::Error;
+use core::fmt::Write;
+use core::slice;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use kubelease_core::drive::{Piece, Transport};
+use kubelease_core::protocol::Failure;
+use kubelease_core::time::Instant;
+use kubelease_core::wire::http::{HttpRequest, Method};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Certificate, Client, Proxy, RequestBuilder, Response, Url, redirect, retry};
+
+/// Idle connections end here: the server closes its side at 90 s, and a request that meets the
+/// closing has an unknown outcome.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// Never one that begins with `curl`, `Wget` or `Mozilla`: those get pretty-printed answers.
+const USER_AGENT: &str = concat!("kubelease/", env!("CARGO_PKG_VERSION"));
+
+/// The headers of an answer that the core reads.
+const HEADERS: [&str; 2] = ["date", "retry-after"];
+
+/// Where the server is, and how to talk to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) url: Url,
+    /// Marked as sensitive, so that no `Debug` shows it.
+    pub(crate) authorization: Option<HeaderValue>,
+    /// The only certificates that are trusted; the platform's where there are none.
+    pub(crate) ca: Vec<Certificate>,
+    pub(crate) proxy: Option<Proxy>,
+    /// Bounds a dial that outlives its request.
+    pub(crate) connect_timeout: Duration,
+}
+
+impl Server {
+    /// A client of its own: HTTP/1.1 alone, since one silent HTTP/2 connection would swallow every
+    /// later request, and without redirects, retries or proxies that nobody asked for.
+    pub(crate) fn client(&self) -> reqwest::Result<Client> {
+        let mut builder = Client::builder()
+            .user_agent(USER_AGENT)
+            .http1_only()
+            .redirect(redirect::Policy::none())
+            .retry(retry::never())
+            .no_proxy()
+            .tcp_nodelay(true)
+            .connect_timeout(self.connect_timeout)
+            .pool_idle_timeout(IDLE_MAX)
+            .pool_max_idle_per_host(1);
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(proxy.clone());
+        }
+        if !self.ca.is_empty() {
+            builder = builder.tls_certs_only(self.ca.iter().cloned());
+        }
+        builder.build()
+    }
+}
+
+/// How the talk with the server goes, for people: what handles and the transport share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Traffic(Arc<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    last_error: Mutex<Option<String>>,
+    requests_sent: AtomicU64,
+}
+
+impl Traffic {
+    /// What went wrong on the way to the server last.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.lock().clone()
+    }
+
+    pub(crate) fn requests_sent(&self) -> u64 {
+        self.0.requests_sent.load(Ordering::Relaxed)
+    }
+
+    fn count_request(&self) {
+        self.0.requests_sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn set_error(&self, text: Option<String>) {
+        *self.lock() = text;
+    }
+
+    fn set_error_if_none(&self, text: &str) {
+        self.lock().get_or_insert_with(|| text.to_owned());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        // Each change is a plain store, so a panic elsewhere leaves nothing half-done.
+        self.0
+            .last_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One request at a time to one server.
+#[derive(Debug)]
+pub(crate) struct HttpTransport {
+    server: Server,
+    client: Client,
+    answer: Option<Answer>,
+    /// What was read last; the loop borrows it from here.
+    step: Step,
+    traffic: Traffic,
+}
+
+/// An answer of which some steps may have been taken.
+#[derive(Debug)]
+struct Answer {
+    response: Response,
+    status_taken: bool,
+    headers: slice::Iter<'static, &'static str>,
+}
+
+/// A piece that owns what it is made of.
+#[derive(Debug)]
+enum Step {
+    Status(u16),
+    Header(&'static str, HeaderValue),
+    Body(Bytes),
+    End,
+}
+
+impl HttpTransport {
+    pub(crate) const fn new(server: Server, client: Client, traffic: Traffic) -> Self {
+        Self {
+            server,
+            client,
+            answer: None,
+            step: Step::End,
+            traffic,
+        }
+    }
+
+    fn request(&self, request: HttpRequest<'_>) -> RequestBuilder {
+        let method = match request.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            Method::Patch => reqwest::Method::PATCH,
+        };
+        // The URL may have a path of its own, as behind a proxy for many clusters.
+        let url = format!(
+            "{}{}",
+            self.server.url.as_str().trim_end_matches('/'),
+            request.target
+        );
+        let mut builder = self
+            .client
+            .request(method, url)
+            .header(ACCEPT, request.accept);
+        if let Some(authorization) = &self.server.authorization {
+            builder = builder.header(AUTHORIZATION, authorization);
+        }
+        if let Some(content_type) = request.content_type {
+            builder = builder
+                .header(CONTENT_TYPE, content_type)
+                .body(request.body.to_vec());
+        }
+        builder
+    }
+
+    /// Keeps the words of `error` for people, and answers with its meaning for the machine.
+    fn fail(&mut self, error: reqwest::Error) -> Failure {
+        let failure = classify(&error);
+        self.answer = None;
+        self.traffic.set_error(Some(describe(error)));
+        failure
+    }
+}
+
+impl Transport for HttpTransport {
+    async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
+        // The core cancels at the deadline by the right clock; a second timer could only differ.
+        self.traffic.count_request();
+        match self.request(request).send().await {
+            Ok(response) => {
+                let headers = HEADERS.iter();
+                self.answer = Some(Answer {
+                    response,
+                    status_taken: false,
+                    headers,
+                });
+                Ok(())
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Piece<'_>, Failure> {
+        let advanced = match &mut self.answer {
+            Some(answer) => answer.advance().await,
+            None => return Err(Failure::Unknown),
+        };
+        match advanced {
+            Ok(step) => self.step = step,
+            Err(error) => return Err(self.fail(error)),
+        }
+        Ok(match &self.step {
+            Step::Status(status) => Piece::Status(*status),
+            Step::Header(name, value) => Piece::Header {
+                name: name.as_bytes(),
+                value: value.as_bytes(),
+            },
+            Step::Body(chunk) => Piece::Body(chunk),
+            Step::End => {
+                self.answer = None;
+                self.traffic.set_error(None);
+                Piece::End
+            }
+        })
+    }
+
+    fn abort(&mut self) {
+        // A response that is dropped unread takes its connection with it.
+        self.answer = None;
+        self.traffic
+            .set_error_if_none("the request was given up without an answer");
+    }
+
+    fn reconnect(&mut self) {
+        // The same settings made a client before; should they fail now, the old one is no worse.
+        if let Ok(client) = self.server.client() {
+            self.client = client;
+        }
+    }
+
+    fn refresh_credentials(&mut self) {
+        // The token was given once and for all: there is nothing to read again.
+    }
+}
+
+impl Answer {
+    async fn advance(&mut self) -> reqwest::Result<Step> {
+        if !self.status_taken {
+            self.status_taken = true;
+            return Ok(Step::Status(self.response.status().as_u16()));
+        }
+        let headers = self.response.headers();
+        let found = self
+            .headers
+            .find_map(|name| Some((*name, headers.get(*name)?.clone())));
+        if let Some((name, value)) = found {
+            return Ok(Step::Header(name, value));
+        }
+        Ok(self.response.chunk().await?.map_or(Step::End, Step::Body))
+    }
+}
+
+/// Whether the request can have reached the server.
+fn classify(error: &reqwest::Error) -> Failure {
+    if error.is_builder() || error.is_connect() {
+        // No name, no connection or no handshake: no byte of the request was sent.
+        Failure::NotSent
+    } else if error.is_timeout() {
+        Failure::TimedOut
+    } else {
+        Failure::Unknown
+    }
+}
+
+/// The error and its causes, without the URL.
+fn describe(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing into a String does not fail.
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread::{self, JoinHandle};
+
+    use kubelease_core::session::{Action, UpdateMode};
+    use kubelease_core::time::Now;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
+                        Retry-After: 3\r\nContent-Length: 5\r\n\r\nhello";
+
+    /// Serves so many connections, each with its answers in turn; ends with the requests' heads.
+    fn serve(connections: Vec<Vec<&'static str>>) -> (Url, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/prefix/", listener.local_addr().unwrap());
+        let thread = thread::spawn(move || {
+            let mut heads = Vec::new();
+            for answers in connections {
+                let (mut stream, _) = listener.accept().unwrap();
+                for answer in answers {
+                    heads.push(read_head(&mut stream));
+                    // It fails where the client has left, as it may.
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            }
+            heads
+        });
+        (Url::parse(&url).unwrap(), thread)
+    }
+
+    fn read_head(stream: &mut TcpStream) -> String {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+            head.push(byte[0]);
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    fn transport(url: Url) -> HttpTransport {
+        let server = Server {
+            url,
+            authorization: None,
+            ca: Vec::new(),
+            proxy: None,
+            connect_timeout: Duration::from_secs(5),
+        };
+        let client = server.client().unwrap();
+        HttpTransport::new(server, client, Traffic::default())
+    }
+
+    /// Sends an elector's first request.
+    async fn send(transport: &mut HttpTransport) -> Result<(), Failure> {
+        let settings = Settings::for_tests();
+        let labels = settings.labels();
+        let now = Now::monotonic(Instant::from_millis(0));
+        let mut session = settings
+            .session(&labels, now, UpdateMode::MergePatch)
+            .unwrap();
+        let Action::Send { id, deadline } = session.poll(now) else {
+            panic!("nothing to send")
+        };
+        let mut buffer = [0; 1024];
+        let request = session.request(id, &mut buffer).unwrap();
+        transport.send(request, deadline).await
+    }
+
+    /// Sends a request; answers with what came back, one line for each piece.
+    async fn exchange(transport: &mut HttpTransport) -> Result<Vec<String>, Failure> {
+        send(transport).await?;
+        let mut pieces = Vec::new();
+        loop {
+            pieces.push(match transport.next().await? {
+                Piece::Status(status) => status.to_string(),
+                Piece::Header { name, value } => {
+                    format!("{}: {}", name.escape_ascii(), value.escape_ascii())
+                }
+                Piece::Body(bytes) => bytes.escape_ascii().to_string(),
+                Piece::End => return Ok(pieces),
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_comes_in_pieces_and_its_connection_is_used_again() {
+        let (url, server) = serve(vec![vec![GOOD, GOOD]]);
+        let mut transport = transport(url);
+        let expected = [
+            "200",
+            "date: Sun, 06 Nov 1994 08:49:37 GMT",
+            "retry-after: 3",
+            "hello",
+        ];
+        for _ in 0..2 {
+            assert_eq!(exchange(&mut transport).await.unwrap(), expected);
+        }
+        let heads = server.join().unwrap();
+        assert!(
+            heads[0].starts_with("GET /prefix/apis/coordination.k8s.io/v1/"),
+            "{}",
+            heads[0]
+        );
+        let head = heads[0].to_ascii_lowercase();
+        assert!(
+            head.contains(&format!("\r\nuser-agent: {USER_AGENT}\r\n")),
+            "{head}"
+        );
+        assert!(head.contains("\r\naccept: application/json\r\n"), "{head}");
+        assert!(!head.contains("accept-encoding"), "{head}");
+    }
+
+    #[tokio::test]
+    async fn reconnecting_dials_anew() {
+        let (url, server) = serve(vec![vec![GOOD], vec![GOOD]]);
+        let mut transport = transport(url);
+        exchange(&mut transport).await.unwrap();
+        transport.reconnect();
+        exchange(&mut transport).await.unwrap();
+        assert_eq!(server.join().unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn aborting_in_an_answer_ends_its_connection() {
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+        let (url, server) = serve(vec![vec![half, GOOD], vec![GOOD]]);
+        let mut transport = transport(url);
+        send(&mut transport).await.unwrap();
+        assert_eq!(transport.next().await, Ok(Piece::Status(200)));
+        assert_eq!(transport.next().await, Ok(Piece::Body(b"he")));
+        transport.abort();
+        assert_eq!(transport.next().await, Err(Failure::Unknown));
+        exchange(&mut transport).await.unwrap();
+        let heads = server.join().unwrap();
+        assert!(
+            heads[1].is_empty(),
+            "{}: on the aborted connection",
+            heads[1]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer_and_is_not_followed() {
+        let moved = "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n";
+        let (url, server) = serve(vec![vec![moved]]);
+        assert_eq!(exchange(&mut transport(url)).await.unwrap(), ["302"]);
+        assert_eq!(server.join().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn without_a_listener_nothing_was_sent() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let mut transport = transport(Url::parse(&url).unwrap());
+        assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
+        let text = transport.traffic.last_error().unwrap();
+        assert!(text.contains("refused"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn without_a_handshake_nothing_was_sent() {
+        let (url, _server) = serve(vec![vec!["HTTP/1.1 400 Bad Request\r\n\r\n"]]);
+        let mut url = url;
+        url.set_scheme("https").unwrap();
+        let mut transport = transport(url);
+        assert_eq!(exchange(&mut transport).await, Err(Failure::NotSent));
+        assert!(transport.traffic.last_error().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_before_or_in_the_answer_leaves_the_outcome_unknown() {
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+        for answer in ["", "HTTP/1.1 20", half] {
+            let (url, server) = serve(vec![vec![answer]]);
+            let mut transport = transport(url);
+            assert_eq!(
+                exchange(&mut transport).await,
+                Err(Failure::Unknown),
+                "{answer:?}"
+            );
+            assert!(transport.traffic.last_error().is_some());
+            assert_eq!(
+                server.join().unwrap().len(),
+                1,
+                "{answer:?} was asked for again"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_next_answer_ends_the_last_error() {
+        let (url, _server) = serve(vec![vec![""], vec![GOOD]]);
+        let mut transport = transport(url);
+        exchange(&mut transport).await.unwrap_err();
+        exchange(&mut transport).await.unwrap();
+        assert_eq!(transport.traffic.last_error(), None);
+    }
+}
