@@ -1,8 +1,21 @@
-//! The shared test harness.
+//! The shared test harness: a driver that asserts the laws of the machine contract on every step
+//! of every test, timetables, a small lease store, and the checks of the source itself.
 #![expect(
     clippy::std_instead_of_core,
     clippy::alloc_instead_of_core,
     reason = "tests run on a host"
 )]
 
+pub mod book;
+pub mod driver;
+pub mod faulty;
+pub mod input;
+pub mod laws;
 pub mod model;
+pub mod prelude;
+pub mod seen;
+pub mod sim;
+pub mod store;
+pub mod subject;
+pub mod text;
+pub mod timetable;

@@ -6,7 +6,7 @@
 //!
 //! * **Electors.** The crate's own [`Elector`](kubelease_core::elector::Elector), cloned at each
 //!   fork. Nothing of its logic is written a second time here.
-//! * **Time.** True time goes on in steps of [`GRID_MS`], and stops besides wherever an elector
+//! * **Time.** True time goes on in steps of [`GRID_US`], and stops besides wherever an elector
 //!   wants to wake. Each elector has a clock of its own [`Rate`].
 //! * **Network.** A message that is not delivered in its instant is *slow*: it arrives at any
 //!   later instant or never. That is loss, delay, reordering, and the write that is applied while
@@ -36,7 +36,7 @@ use core::num::NonZeroUsize;
 
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
 
-pub use bounds::{Bounds, GRID_MS, NODES_MAX, Rate, Work};
+pub use bounds::{Bounds, GRID_US, NODES_MAX, Rate, Work};
 pub use scenes::{BEYOND, SCENES, Scene, THREE};
 pub use step::Step;
 pub use world::{Milestone, Rule, World};

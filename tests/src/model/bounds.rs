@@ -9,7 +9,7 @@ pub const NODES_MAX: usize = 3;
 
 /// True time goes on by this much at most: half of a request timeout, so that an answer can be
 /// slow and still in time.
-pub const GRID_MS: u64 = 250;
+pub const GRID_US: u64 = 250_000;
 
 /// The least round durations in which a lost renewal can be made good before the deadline: 8, 6, 2
 /// and 2 steps of time.
@@ -54,8 +54,9 @@ pub enum Work {
 pub struct Bounds {
     /// How many electors, up to [`NODES_MAX`].
     pub nodes: usize,
-    /// The run ends here, in milliseconds of true time.
-    pub horizon_ms: u64,
+    /// The run ends here, in microseconds of true time. They are finer than the electors' clocks,
+    /// so that what these cut off counts.
+    pub horizon_us: u64,
     /// Messages that do not arrive in the instant they were sent: late, or never.
     pub slow: u8,
     /// Requests that end in a broken connection or a 504, whether they are applied or not.
@@ -83,10 +84,10 @@ pub struct Bounds {
 impl Bounds {
     /// Two electors with true clocks, in a world without faults.
     #[must_use]
-    pub const fn quiet(horizon_ms: u64) -> Self {
+    pub const fn quiet(horizon_us: u64) -> Self {
         Self {
             nodes: 2,
-            horizon_ms,
+            horizon_us,
             slow: 0,
             failures: 0,
             crashes: 0,
@@ -119,23 +120,23 @@ impl Bounds {
         NAMES[if self.namesakes { 0 } else { who }]
     }
 
-    /// What the clocks of process `life` of elector `who` show at true time `now_ms`.
-    pub(super) fn now(&self, who: usize, life: u8, now_ms: u64) -> Now {
+    /// What the clocks of process `life` of elector `who` show at true time `now_us`.
+    pub(super) fn now(&self, who: usize, life: u8, now_us: u64) -> Now {
         let rate = self.rates[who];
-        let instant = Instant::from_millis(now_ms * rate.shows / rate.after);
+        let instant = Instant::from_millis(now_us * rate.shows / rate.after / 1_000);
         // Microseconds of different clocks have nothing to do with each other.
         let own = 331 * who as u64 + 113 * u64::from(life);
-        let micros = (own + 17 * now_ms) % 1_000;
+        let micros = (own + now_us / 59) % 1_000;
         let micros = u32::try_from(micros).expect("it is below 1000");
         let wall = Timestamp::from_unix(WALL_START, micros)
-            .and_then(|start| start.checked_add_millis(now_ms))
+            .and_then(|start| start.checked_add_millis(now_us / 1_000))
             .expect("the run is in 2026");
         Now::with_wall(instant, wall)
     }
 
     /// The first true time at which the clock of `who` shows `instant`.
-    pub(super) fn true_ms(&self, who: usize, instant: Instant) -> u64 {
+    pub(super) fn true_us(&self, who: usize, instant: Instant) -> u64 {
         let rate = self.rates[who];
-        (instant.as_millis() * rate.after).div_ceil(rate.shows)
+        (instant.as_millis() * 1_000 * rate.after).div_ceil(rate.shows)
     }
 }

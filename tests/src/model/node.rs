@@ -36,9 +36,9 @@ pub(crate) struct Node {
 pub(crate) type Settled = Result<Option<(RequestId, Wish)>, &'static str>;
 
 impl Node {
-    /// Life `life` of elector `who`, begun at `now_ms` and not yet polled.
-    pub(crate) fn new(bounds: &Bounds, who: usize, life: u8, now_ms: u64) -> Self {
-        let now = bounds.now(who, life, now_ms);
+    /// Life `life` of elector `who`, begun at `now_us` and not yet polled.
+    pub(crate) fn new(bounds: &Bounds, who: usize, life: u8, now_us: u64) -> Self {
+        let now = bounds.now(who, life, now_us);
         let elector = Elector::new(bounds.config(who), now).expect("the model's timing is valid");
         Self {
             print: print::of(&elector),
@@ -55,13 +55,13 @@ impl Node {
         }
     }
 
-    fn now(&self, bounds: &Bounds, now_ms: u64) -> Now {
-        bounds.now(self.author.who, self.author.life, now_ms)
+    fn now(&self, bounds: &Bounds, now_us: u64) -> Now {
+        bounds.now(self.author.who, self.author.life, now_us)
     }
 
     /// Polls until there is nothing to do but wait: law L1 says that this ends.
-    pub(crate) fn settle(&mut self, bounds: &Bounds, now_ms: u64) -> Settled {
-        let now = self.now(bounds, now_ms);
+    pub(crate) fn settle(&mut self, bounds: &Bounds, now_us: u64) -> Settled {
+        let now = self.now(bounds, now_us);
         let mut sent = None;
         for _ in 0..=POLLS_MAX {
             match self.elector.poll(now) {
@@ -133,7 +133,7 @@ impl Node {
     pub(crate) fn answer(
         &mut self,
         bounds: &Bounds,
-        now_ms: u64,
+        now_us: u64,
         id: RequestId,
         answer: Answer,
     ) -> Result<(), StaleRequest> {
@@ -147,7 +147,7 @@ impl Node {
             Answer::Conflict => Reply::Conflict,
             Answer::GatewayTimeout => Reply::ServerError(504),
         };
-        let now = self.now(bounds, now_ms);
+        let now = self.now(bounds, now_us);
         self.elector.handle_response(now, id, Response::new(reply))
     }
 
@@ -155,10 +155,10 @@ impl Node {
     pub(crate) fn break_off(
         &mut self,
         bounds: &Bounds,
-        now_ms: u64,
+        now_us: u64,
         id: RequestId,
     ) -> Result<(), StaleRequest> {
-        let now = self.now(bounds, now_ms);
+        let now = self.now(bounds, now_us);
         self.elector.handle_failure(now, id, Failure::Unknown)
     }
 
@@ -174,28 +174,28 @@ impl Node {
     }
 
     /// When it wants to run next, in true time.
-    pub(crate) fn wakes_ms(&self, bounds: &Bounds) -> Option<u64> {
+    pub(crate) fn wakes_us(&self, bounds: &Bounds) -> Option<u64> {
         let wakes_at = self.wakes_at.filter(|_| self.is_up && !self.is_stalled)?;
-        Some(bounds.true_ms(self.author.who, wakes_at))
+        Some(bounds.true_us(self.author.who, wakes_at))
     }
 
     /// Whether it leads at this true time, whoever asks it or not.
-    pub(crate) fn is_leading(&self, bounds: &Bounds, now_ms: u64) -> bool {
-        let now = self.now(bounds, now_ms).instant;
+    pub(crate) fn is_leading(&self, bounds: &Bounds, now_us: u64) -> bool {
+        let now = self.now(bounds, now_us).instant;
         self.is_up && self.elector.is_leading(now)
     }
 
     /// Whether its work may go on at this true time: while it leads and, where it was the deadline
     /// that ended a term, for as long as that term's grace.
-    pub(crate) fn may_work(&self, bounds: &Bounds, now_ms: u64) -> bool {
-        let is_leading = self.is_leading(bounds, now_ms);
+    pub(crate) fn may_work(&self, bounds: &Bounds, now_us: u64) -> bool {
+        let is_leading = self.is_leading(bounds, now_us);
         if !self.is_up || bounds.work == Work::EndsAtOnce {
             return is_leading;
         }
         let grace = self.elector.config().timing.report().grace;
         let unpolled = self.elector.leading_until();
         let ends_at = unpolled.map_or(self.ceases_at, |end| end.saturating_add(grace));
-        is_leading || self.now(bounds, now_ms).instant < ends_at
+        is_leading || self.now(bounds, now_us).instant < ends_at
     }
 
     /// Whether it has ended for good.

@@ -1,6 +1,6 @@
 //! The worlds that are walked through, each in two sizes.
 
-use super::bounds::{Bounds, GRID_MS, NODES_MAX, Rate, Work};
+use super::bounds::{Bounds, GRID_US, NODES_MAX, Rate, Work};
 
 /// A world.
 #[expect(clippy::exhaustive_structs, reason = "plain data of a test")]
@@ -18,7 +18,7 @@ pub struct Scene {
 const EXPIRY: u64 = 10;
 
 const fn quiet(steps: u64) -> Bounds {
-    Bounds::quiet(steps * GRID_MS)
+    Bounds::quiet(steps * GRID_US)
 }
 
 /// The second clock runs as much faster as the shipped report says can be borne, `D / R`.

@@ -47,6 +47,9 @@ pub(crate) enum Answer {
     GatewayTimeout,
 }
 
+/// No version: what a write means that has none. The shipped elector never sends it.
+const UNCONDITIONAL: u32 = 0;
+
 /// The store. Versions and objects are counted and never used twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Server {
@@ -62,7 +65,9 @@ impl Server {
             (Wish::Get, Some(stored)) => return Answer::Lease(stored),
             (Wish::Get | Wish::Update { .. }, None) => return Answer::Missing,
             (Wish::Create(_), Some(_)) => return Answer::Conflict,
-            (Wish::Update { version, .. }, Some(stored)) if version != stored.version => {
+            (Wish::Update { version, .. }, Some(stored))
+                if version != UNCONDITIONAL && version != stored.version =>
+            {
                 return Answer::Conflict;
             }
             (Wish::Create(record), None) => {
@@ -112,7 +117,7 @@ impl Wish {
                     .resource_version
                     .as_number()
                     .and_then(|number| u32::try_from(number).ok())
-                    .unwrap_or(0),
+                    .unwrap_or(UNCONDITIONAL),
             },
         }
     }

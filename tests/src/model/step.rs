@@ -61,7 +61,7 @@ pub(super) fn possible(bounds: &Bounds, world: &World, steps: &mut Vec<Step>) {
     }
     let fresh = world.messages().iter().filter(|message| !message.slow);
     let can_wait = fresh.count() <= usize::from(world.left.slow);
-    if can_wait && world.now_ms < bounds.horizon_ms {
+    if can_wait && world.now_us < bounds.horizon_us {
         steps.push(Step::Tick);
     }
     for (at, node) in world.nodes().enumerate() {

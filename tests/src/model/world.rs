@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kubelease_core::time::Now;
 
-use super::bounds::{Bounds, GRID_MS};
+use super::bounds::{Bounds, GRID_US};
 use super::network::{Body, Message};
 use super::node::Node;
 use super::server::{Answer, Author, Server, Stored, Wish};
@@ -143,7 +143,7 @@ pub(super) struct Left {
 /// One state of everything.
 #[derive(Clone, Debug)]
 pub struct World {
-    pub(super) now_ms: u64,
+    pub(super) now_us: u64,
     pub(super) left: Left,
     server: Server,
     nodes: Vec<Arc<Node>>,
@@ -160,7 +160,7 @@ pub struct World {
 impl World {
     pub(super) fn new(bounds: &Bounds) -> Self {
         let mut world = Self {
-            now_ms: 0,
+            now_us: 0,
             left: Left {
                 slow: bounds.slow,
                 failures: bounds.failures,
@@ -220,16 +220,13 @@ impl World {
     }
 
     /// Whether a deletion is within what the rules can stand: all know who leads, for whoever has
-    /// never seen a record creates at once, and no POST is under way, for it has no condition but
-    /// that the lease is gone.
+    /// never seen a record creates at once.
     pub(super) fn can_stand_a_deletion(&self, bounds: &Bounds) -> bool {
         let holder = self.server.lease.map(|stored| stored.record.holder);
-        let creates = |message: &Message| matches!(message.body, Body::Ask(Wish::Create(_)));
-        !self.messages.iter().any(creates)
-            && holder.is_some_and(|holder| !holder.is_empty())
+        holder.is_some_and(|holder| !holder.is_empty())
             && self
                 .nodes()
-                .all(|node| node.is_leading(bounds, self.now_ms) || node.elector.leader() == holder)
+                .all(|node| node.is_leading(bounds, self.now_us) || node.elector.leader() == holder)
     }
 
     /// Makes `step` happen.
@@ -254,7 +251,7 @@ impl World {
             }
             Step::Restart(who) => {
                 let life = self.nodes[who].author.life + 1;
-                self.nodes[who] = Arc::new(Node::new(bounds, who, life, self.now_ms));
+                self.nodes[who] = Arc::new(Node::new(bounds, who, life, self.now_us));
                 self.settle(bounds, who);
             }
             Step::Stop(who) => {
@@ -288,7 +285,7 @@ impl World {
     }
 
     fn local(&self, bounds: &Bounds, who: usize) -> Now {
-        bounds.now(who, self.nodes[who].author.life, self.now_ms)
+        bounds.now(who, self.nodes[who].author.life, self.now_us)
     }
 
     fn serve(&mut self, bounds: &Bounds, at: usize) {
@@ -298,7 +295,7 @@ impl World {
         };
         let who = message.author.who;
         let before = self.server.lease;
-        let was_leading = self.nodes[who].is_leading(bounds, self.now_ms);
+        let was_leading = self.nodes[who].is_leading(bounds, self.now_us);
         let was_lost = self.nodes[who].lost_answer;
         let answer = self.apply(bounds, message, wish);
         let is_acknowledged = self.deliver(bounds, message, answer);
@@ -350,7 +347,7 @@ impl World {
             return;
         }
         let node = Arc::make_mut(&mut self.nodes[message.author.who]);
-        let taken = node.break_off(bounds, self.now_ms, message.id);
+        let taken = node.break_off(bounds, self.now_us, message.id);
         if taken.is_err() {
             self.complain("a failure of the request in flight was refused");
         }
@@ -365,13 +362,13 @@ impl World {
         if !is_done {
             return answer;
         }
-        let now_ms = self.now_ms;
+        let now_us = self.now_us;
         let others = self
             .nodes()
-            .filter(|node| node.author.who != message.author.who);
+            .filter(|node| before.is_some() && node.author.who != message.author.who);
         if others
             .into_iter()
-            .any(|node| node.is_leading(bounds, now_ms))
+            .any(|node| node.is_leading(bounds, now_us))
         {
             self.break_rule(Rule::NobodyWritesOverALeader);
         }
@@ -379,7 +376,7 @@ impl World {
             self.break_rule(Rule::ReleaseIsOfOwn);
         }
         let node = &mut self.nodes[message.author.who];
-        if node.author == message.author && node.is_leading(bounds, now_ms) {
+        if node.author == message.author && node.is_leading(bounds, now_us) {
             Arc::make_mut(node).lost_answer = true;
         }
         answer
@@ -395,7 +392,7 @@ impl World {
         let before = self.nodes[who].elector.leading_until();
         let node = Arc::make_mut(&mut self.nodes[who]);
         // Whether a dead answer has no effect is seen by what follows.
-        let _ = node.answer(bounds, self.now_ms, message.id, answer);
+        let _ = node.answer(bounds, self.now_us, message.id, answer);
         let is_acknowledged = node.elector.leading_until() > before;
         node.lost_answer &= !is_acknowledged;
         self.settle(bounds, who);
@@ -407,9 +404,9 @@ impl World {
             self.left.slow -= u8::from(!message.slow);
             message.slow = true;
         }
-        let grid_ms = (self.now_ms / GRID_MS + 1) * GRID_MS;
-        let wakes = self.nodes.iter().filter_map(|node| node.wakes_ms(bounds));
-        self.now_ms = wakes.fold(grid_ms, u64::min);
+        let grid_us = (self.now_us / GRID_US + 1) * GRID_US;
+        let wakes = self.nodes.iter().filter_map(|node| node.wakes_us(bounds));
+        self.now_us = wakes.fold(grid_us, u64::min);
         for who in 0..self.nodes.len() {
             let node = &self.nodes[who];
             if node.is_up && !node.is_stalled && !node.is_done() {
@@ -423,7 +420,7 @@ impl World {
         let node = Arc::make_mut(&mut self.nodes[who]);
         node.is_stalled = false;
         let author = node.author;
-        match node.settle(bounds, self.now_ms) {
+        match node.settle(bounds, self.now_us) {
             Ok(Some((id, wish))) => self.messages.push(Message {
                 author,
                 id,
@@ -467,15 +464,15 @@ impl World {
 
     /// Checks all rules that a state can break.
     fn judge(&mut self, bounds: &Bounds) {
-        let now_ms = self.now_ms;
+        let now_us = self.now_us;
         for who in 0..self.nodes.len() {
-            if !self.nodes[who].is_leading(bounds, now_ms) {
+            if !self.nodes[who].is_leading(bounds, now_us) {
                 continue;
             }
             let others = || self.nodes().filter(|node| node.author.who != who);
-            if others().any(|node| node.is_leading(bounds, now_ms)) {
+            if others().any(|node| node.is_leading(bounds, now_us)) {
                 self.break_rule(Rule::OneLeader);
-            } else if others().any(|node| node.may_work(bounds, now_ms)) {
+            } else if others().any(|node| node.may_work(bounds, now_us)) {
                 self.break_rule(Rule::WorkHasCeased);
             }
             self.judge_token(who);
@@ -498,7 +495,7 @@ impl World {
 
 impl Hash for World {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (self.now_ms, self.left, self.server, self.token).hash(hasher);
+        (self.now_us, self.left, self.server, self.token).hash(hasher);
         (&self.broken, self.passed).hash(hasher);
         for node in &self.nodes {
             node.key().hash(hasher);
@@ -514,7 +511,7 @@ impl Hash for World {
 
 impl PartialEq for World {
     fn eq(&self, other: &Self) -> bool {
-        let key = |world: &Self| (world.now_ms, world.left, world.server, world.token);
+        let key = |world: &Self| (world.now_us, world.left, world.server, world.token);
         key(self) == key(other)
             && (&self.broken, self.passed) == (&other.broken, other.passed)
             && self.messages == other.messages
@@ -524,7 +521,7 @@ impl PartialEq for World {
 
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:5} ms", self.now_ms)?;
+        write!(f, "{:8} us", self.now_us)?;
         if let Some(stored) = self.server.lease {
             let (holder, version) = (stored.record.holder, stored.version);
             write!(

@@ -1,0 +1,528 @@
+//! [`World`]: processes, network and server in one true time, which jumps to whatever is due.
+
+use std::collections::BTreeMap;
+
+use kubelease_core::elector::{Config, Create, Elector};
+use kubelease_core::protocol::{Event, Failure, RequestId};
+use kubelease_core::time::Now;
+
+use super::check::{Belief, Checker, Strictness};
+use super::clock::TRUE_RATE;
+use super::contact::{Contact, Limits};
+use super::guard::{self, Writer};
+use super::log::Log;
+use super::mix::Rates;
+use super::net::{Fate, Weather};
+use super::op::{Op, Said};
+use super::plan::{IDENTITIES, Plan, Seat};
+use super::process::{Process, Turn, Watch};
+use super::queue::{Arrival, Asker, Due, Queue};
+use super::random::Random;
+use super::schedule::What;
+use super::server::Server;
+use super::totals::Totals;
+use crate::subject::Subject;
+
+/// How long requests are counted at the end.
+pub(super) const QUIET_US: u64 = 60_000_000;
+
+/// A world.
+#[derive(Debug)]
+pub struct World<M> {
+    pub(super) plan: Plan,
+    pub(super) at_us: u64,
+    pub(super) queue: Queue,
+    pub(super) server: Server,
+    pub(super) owner: Option<Writer>,
+    pub(super) processes: Vec<Process<M>>,
+    pub(super) contacts: Vec<Contact>,
+    pub(super) active: Vec<usize>,
+    /// A server that has just started answers 403 until here.
+    pub(super) starting_until_us: u64,
+    pub(super) identities_used: usize,
+    pub(super) checker: Checker,
+    pub(super) totals: Totals,
+    pub(super) end_us: u64,
+    /// Writes that made somebody the holder, by identity.
+    claims: BTreeMap<&'static str, u64>,
+    /// Edits after which a process does not know its own record again.
+    pub(super) disguises: u64,
+    pub(super) log: Log,
+    make: fn(Config<'static>, Now) -> M,
+}
+
+/// What came of a world.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What happened.
+    pub totals: Totals,
+    /// What was wrong.
+    pub violation: Option<String>,
+    /// The log.
+    pub log: String,
+}
+
+/// Runs a plan with the shipped elector.
+#[must_use]
+pub fn run(plan: &Plan, keep_log: bool) -> Outcome {
+    World::new(plan.clone(), keep_log, Watch::Cheap, elector).run()
+}
+
+/// The shipped elector, as the machine of a world.
+///
+/// # Panics
+/// Where `config` is not valid.
+#[must_use]
+pub fn elector(config: Config<'static>, now: Now) -> Elector<'static> {
+    Elector::new(config, now).expect("plans are valid")
+}
+
+impl<M: Subject> World<M> {
+    /// A world of machines that `make` makes.
+    #[must_use]
+    pub fn new(
+        plan: Plan,
+        keep_log: bool,
+        watch: Watch,
+        make: fn(Config<'static>, Now) -> M,
+    ) -> Self {
+        let strictness = match plan.mix.rates {
+            Rates::Same | Rates::WithinGrace => Strictness::Work,
+            Rates::Within => Strictness::Leaders,
+            Rates::Beyond => Strictness::Nothing,
+        };
+        let process = |(seat, seed): (&Seat, u64)| Process::new(seat, seed, watch);
+        let seeds = (0..).map(|number: u64| plan.seed ^ number.rotate_right(8));
+        let processes: Vec<_> = plan.seats.iter().zip(seeds).map(process).collect();
+        let contact = |seat: &Seat| Contact::new(limits(seat, plan.band.0));
+        Self {
+            at_us: 0,
+            queue: Queue::default(),
+            server: Server::new(plan.server_offset_us),
+            owner: None,
+            contacts: plan.seats.iter().map(contact).collect(),
+            active: Vec::new(),
+            starting_until_us: 0,
+            identities_used: processes.len(),
+            checker: Checker::new(processes.len(), strictness),
+            totals: Totals::default(),
+            end_us: u64::MAX,
+            claims: BTreeMap::new(),
+            disguises: 0,
+            log: Log::new(keep_log),
+            processes,
+            make,
+            plan,
+        }
+    }
+
+    /// Lets it happen.
+    #[must_use]
+    pub fn run(mut self) -> Outcome {
+        let violation = self.live().err();
+        if let Some(violation) = &violation {
+            self.note(format_args!("VIOLATION: {violation}"));
+        }
+        let overlaps = self.checker.overlaps();
+        let totals = Totals {
+            worlds: 1,
+            simulated_us: self.at_us,
+            changes: self.checker.changes,
+            terms: self.checker.terms,
+            overlaps: overlaps.count,
+            overlaps_prompt: overlaps.prompt,
+            overlap_max_us: overlaps.longest_us,
+            by_clocks: self.checker.by_clocks,
+            violations: u64::from(violation.is_some()),
+            ..self.totals
+        };
+        Outcome {
+            totals,
+            violation,
+            log: self.log.text(),
+        }
+    }
+
+    fn live(&mut self) -> Result<(), String> {
+        self.prepare();
+        loop {
+            let wakes = self.processes.iter().map(Process::due_us).enumerate();
+            let (seat, wake_us) = wakes
+                .min_by_key(|(_, at_us)| *at_us)
+                .unwrap_or((0, u64::MAX));
+            let next_us = self.queue.next_us();
+            if wake_us.min(next_us) >= self.end_us {
+                self.at_us = self.end_us;
+                return self.check_quiet();
+            }
+            if next_us <= wake_us {
+                self.at_us = next_us;
+                if let Some(due) = self.queue.pop() {
+                    self.happen(due)?;
+                }
+            } else {
+                self.at_us = wake_us;
+                self.drive(seat)?;
+            }
+        }
+    }
+
+    fn prepare(&mut self) {
+        for (seat, plan) in self.plan.seats.iter().enumerate() {
+            self.queue.push(plan.starts_us, Due::Start(seat));
+        }
+        for (index, entry) in self.plan.schedule.iter().enumerate() {
+            self.queue.push(entry.at_us, Due::Begin(index));
+        }
+        self.queue.push(self.plan.due_us, Due::Finale);
+    }
+
+    fn happen(&mut self, due: Due) -> Result<(), String> {
+        if let Some(until_us) = self.sleeper(&due) {
+            self.queue.push(until_us, due);
+            return Ok(());
+        }
+        match due {
+            Due::Start(seat) => {
+                let identity = self.plan.seats[seat].config.identity;
+                self.start(seat, identity)
+            }
+            Due::Begin(index) => self.begin(index),
+            Due::End(index) => self.finish(index),
+            Due::Arrive(arrival) => self.arrive(&arrival),
+            Due::Answer(asker, answer) => {
+                if !self.is_alive(asker.seat, asker.life) {
+                    return Ok(());
+                }
+                self.log_of(
+                    asker.seat,
+                    format_args!("<- {:?} {}", asker.id, answer.said),
+                );
+                let process = &mut self.processes[asker.seat];
+                let never_creates = process.config.create == Create::Never;
+                if process.answer(self.at_us, asker.id, &answer)? {
+                    let healthy = answer.said.is_healthy(never_creates);
+                    self.contacts[asker.seat].ended(self.at_us, healthy);
+                }
+                self.drive(asker.seat)
+            }
+            Due::Fail(asker, failure) => {
+                if !self.is_alive(asker.seat, asker.life) {
+                    return Ok(());
+                }
+                self.log_of(asker.seat, format_args!("<- {:?} {failure:?}", asker.id));
+                if self.processes[asker.seat].fail(self.at_us, asker.id, failure)? {
+                    self.contacts[asker.seat].ended(self.at_us, false);
+                }
+                self.drive(asker.seat)
+            }
+            Due::Call(seat, life, call) => self.call(seat, life, call),
+            Due::WorkDone(seat, life) => self.work_done(seat, life),
+            Due::Reset(seat, local_ms) => self.reset_clock(seat, local_ms),
+            Due::Finale => self.finale(),
+            Due::Quiet(successor_of) => self.quiet(successor_of),
+        }
+    }
+
+    /// Until when this has to wait, because the process that it is for stands still.
+    fn sleeper(&self, due: &Due) -> Option<u64> {
+        let seat = match due {
+            Due::Answer(asker, _) | Due::Fail(asker, _) => asker.seat,
+            Due::Call(seat, _, _) | Due::WorkDone(seat, _) | Due::Reset(seat, _) => *seat,
+            Due::Start(_)
+            | Due::Begin(_)
+            | Due::End(_)
+            | Due::Arrive(_)
+            | Due::Finale
+            | Due::Quiet(_) => return None,
+        };
+        let until_us = self.processes[seat].asleep_until_us;
+        (until_us > self.at_us).then_some(until_us)
+    }
+
+    /// Polls until there is nothing left to do.
+    pub(super) fn drive(&mut self, seat: usize) -> Result<(), String> {
+        if self.processes[seat].machine.is_none() {
+            return Ok(());
+        }
+        self.sample(seat)?;
+        loop {
+            match self.processes[seat].turn(self.at_us)? {
+                Turn::Event(event) => {
+                    self.log_of(seat, format_args!("{event:?}"));
+                    if event == Event::IdentityCollision {
+                        self.check_collision(seat)?;
+                    }
+                }
+                Turn::Cancelled => {
+                    self.log_of(seat, format_args!("cancel"));
+                    self.contacts[seat].ended(self.at_us, false);
+                }
+                Turn::Send(id, op) => self.send(seat, id, *op),
+                Turn::Settled => break,
+            }
+        }
+        self.sample(seat)
+    }
+
+    /// A twin is noticed once each time it takes the lease.
+    fn check_collision(&mut self, seat: usize) -> Result<(), String> {
+        self.totals.collisions += 1;
+        let process = &mut self.processes[seat];
+        process.collisions += 1;
+        let claims = self.claims.get(process.config.identity).copied().unwrap_or(0);
+        let causes = claims - process.claims + self.disguises;
+        if process.collisions <= causes {
+            return Ok(());
+        }
+        Err(format!("seat {seat} noticed a twin {} times of {causes}", process.collisions))
+    }
+
+    /// Tells the checker whether the process leads.
+    pub(super) fn sample(&mut self, seat: usize) -> Result<(), String> {
+        let process = &self.processes[seat];
+        let Some(machine) = &process.machine else {
+            return Ok(());
+        };
+        let leading = machine.is_leading(process.clock.instant(self.at_us));
+        let Some(until) = machine.leading_until().filter(|_| leading) else {
+            return if leading {
+                Err(format!("seat {seat} leads without an end"))
+            } else {
+                self.checker.follows(seat, self.at_us, &self.contacts)
+            };
+        };
+        let fence = machine.fence().and_then(|fence| fence.token());
+        let belief = Belief {
+            end_us: process.clock.reaches_us(until),
+            work_end_us: process
+                .clock
+                .reaches_us(until.saturating_add(process.grace())),
+            fence: fence.ok_or_else(|| format!("seat {seat} leads without a fence"))?,
+            acked: process.acked,
+        };
+        self.checker.leads(seat, self.at_us, belief, &self.contacts)
+    }
+
+    fn send(&mut self, seat: usize, id: RequestId, op: Op) {
+        self.totals.requests += 1;
+        self.contacts[seat].sent(self.at_us);
+        self.log_of(seat, format_args!("-> {id:?} {}", op.name()));
+        let process = &self.processes[seat];
+        let (life, identity, number) = (process.life, process.config.identity, process.requests);
+        let names = [
+            self.plan.seed,
+            seat as u64,
+            u64::from(life),
+            u64::from(number),
+        ];
+        let mut random = Random::of(&names);
+        let mut fate = Fate::draw(&self.weather(seat), &mut random);
+        if random.chance(self.down_permille()) {
+            fate = Fate {
+                not_sent_us: Some(1_000),
+                ..Fate::default()
+            };
+        }
+        self.count_faults(&fate);
+        let asker = Asker { seat, life, id };
+        if let Some(after_us) = fate.not_sent_us {
+            let due = Due::Fail(asker, Failure::NotSent);
+            self.queue.push(self.at_us + after_us, due);
+        }
+        if let Some(after_us) = fate.broken_us {
+            let due = Due::Fail(asker, Failure::Unknown);
+            self.queue.push(self.at_us + after_us, due);
+        }
+        let luck = random.next_u64();
+        let mut arrive = |after_us: u64, back_us: Option<u64>, luck: u64, op: Op| {
+            let at_us = self.at_us + after_us;
+            // What is late keeps out of the time in which promises are checked.
+            if self.at_us < self.plan.calm_us && at_us >= self.plan.calm_us {
+                return;
+            }
+            let arrival = Arrival {
+                asker,
+                identity,
+                op,
+                back_us,
+                luck,
+            };
+            self.queue.push(at_us, Due::Arrive(Box::new(arrival)));
+        };
+        if let Some(after_us) = fate.again_us {
+            arrive(after_us, fate.back_us, luck ^ 1, op.clone());
+            fate.back_us = None;
+        }
+        if let Some(after_us) = fate.arrives_us {
+            arrive(after_us, fate.back_us, luck, op);
+        }
+    }
+
+    fn arrive(&mut self, arrival: &Arrival) -> Result<(), String> {
+        let mut random = Random::new(arrival.luck);
+        let answer = self.serve(arrival, &mut random)?;
+        self.note(format_args!(
+            "{} of {}{}: {}",
+            arrival.op.name(),
+            arrival.identity,
+            arrival.asker.life,
+            answer.said
+        ));
+        if let Some(back_us) = arrival.back_us {
+            let due = Due::Answer(arrival.asker, Box::new(answer));
+            self.queue.push(self.at_us + back_us, due);
+        }
+        Ok(())
+    }
+
+    /// Does what `arrival` asks for, if it may.
+    pub(super) fn apply(&mut self, arrival: &Arrival) -> Result<Said, String> {
+        let Asker { seat, life, .. } = arrival.asker;
+        if self.server.would_write(&arrival.op) {
+            let (writer, identity) = ((seat, life), arrival.identity);
+            let twin = self.living_twin(writer, identity);
+            if !twin {
+                let stored = self.server.lease();
+                guard::check_write(&arrival.op, stored, self.owner, writer, identity)?;
+            }
+            let said = self.server.apply(&arrival.op, self.at_us);
+            self.owner = Some(writer);
+            if matches!(arrival.op.name(), "create" | "acquire") {
+                *self.claims.entry(identity).or_default() += 1;
+                let process = &mut self.processes[seat];
+                process.claims += u64::from(process.life == life);
+            }
+            if twin {
+                self.outside(self.server.version());
+            }
+            return Ok(said);
+        }
+        Ok(self.server.apply(&arrival.op, self.at_us))
+    }
+
+    /// Whether the record is that of another living process with this identity.
+    fn living_twin(&self, writer: Writer, identity: &str) -> bool {
+        self.owner.is_some_and(|owner| {
+            let process = &self.processes[owner.0];
+            owner != writer
+                && self.is_alive(owner.0, owner.1)
+                && process.config.identity == identity
+        })
+    }
+
+    /// Somebody changed the lease who does not keep to the rules of the election.
+    pub(super) fn outside(&mut self, version: u64) {
+        self.checker
+            .note(self.at_us, version, self.contacts.clone());
+    }
+
+    /// A new process with `identity` starts.
+    pub(super) fn start(&mut self, seat: usize, identity: &'static str) -> Result<(), String> {
+        if self.processes[seat].machine.is_some() {
+            return Ok(());
+        }
+        self.processes[seat].start(self.at_us, identity, self.make);
+        self.log_of(seat, format_args!("starts"));
+        self.drive(seat)
+    }
+
+    /// The process of `seat` is killed, if there is one.
+    pub(super) fn kill(&mut self, seat: usize) -> Result<(), String> {
+        if self.processes[seat].machine.is_some() {
+            self.log_of(seat, format_args!("is killed"));
+            self.processes[seat].kill();
+            self.contacts[seat].ended(self.at_us, false);
+        }
+        self.checker.killed(seat, self.at_us, &self.contacts)
+    }
+
+    /// An identity that no process has had.
+    pub(super) fn new_identity(&mut self) -> Option<&'static str> {
+        let identity = IDENTITIES.get(self.identities_used).copied();
+        self.identities_used += 1;
+        identity
+    }
+
+    /// Whether that process lives.
+    pub(super) fn is_alive(&self, seat: usize, life: u32) -> bool {
+        let process = &self.processes[seat];
+        process.life == life && process.machine.is_some()
+    }
+
+    fn weather(&self, seat: usize) -> Weather {
+        if self.at_us >= self.plan.calm_us {
+            return Weather::FAIR;
+        }
+        self.active
+            .iter()
+            .fold(self.plan.mix.weather, |weather, index| {
+                match self.plan.schedule[*index].what {
+                    What::Weather(whom, worse) if whom.is_none_or(|whom| whom == seat) => {
+                        weather.worse(worse)
+                    }
+                    _ => weather,
+                }
+            })
+    }
+
+    fn down_permille(&self) -> u32 {
+        let down = |index: &usize| match self.plan.schedule[*index].what {
+            What::Down(permille) => permille,
+            _ => 0,
+        };
+        self.active.iter().map(down).max().unwrap_or(0)
+    }
+
+    fn count_faults(&mut self, fate: &Fate) {
+        let faults = [
+            (fate.not_sent_us.is_some(), "not sent"),
+            (fate.broken_us.is_some(), "broken"),
+            (fate.again_us.is_some(), "twice"),
+            (
+                fate.arrives_us.is_none() && fate.not_sent_us.is_none(),
+                "lost",
+            ),
+            (
+                fate.arrives_us.is_some() && fate.back_us.is_none() && fate.broken_us.is_none(),
+                "answer lost",
+            ),
+            (
+                fate.arrives_us.is_some_and(|way_us| way_us > 4_000_000),
+                "late",
+            ),
+        ];
+        for (is_so, kind) in faults {
+            if is_so {
+                self.totals.fault(kind);
+            }
+        }
+    }
+
+    /// A line of the log about the server and the world.
+    pub(super) fn note(&mut self, what: core::fmt::Arguments<'_>) {
+        self.log.line(self.at_us, "-", None, what);
+    }
+
+    /// A line of the log about one process.
+    pub(super) fn log_of(&mut self, seat: usize, what: core::fmt::Arguments<'_>) {
+        if self.log.is_kept() {
+            let process = &self.processes[seat];
+            let who = format!("{}{}", process.config.identity, process.life);
+            let local_ms = process.clock.instant(self.at_us).as_millis();
+            self.log.line(self.at_us, &who, Some(local_ms), what);
+        }
+    }
+}
+
+/// What a process promises, in true time by the slowest clock.
+fn limits(seat: &Seat, slowest: u64) -> Limits {
+    let timing = seat.config.timing;
+    let true_us = |local_ms: u64| (local_ms * 1_000 * TRUE_RATE).div_ceil(slowest);
+    Limits {
+        period_us: true_us(timing.retry_period.as_millis()),
+        deadline_us: true_us(timing.renew_deadline.as_millis()),
+        late_us: seat.late_us,
+        noise_us: true_us(seat.noise_ms + 1),
+    }
+}
