@@ -146,6 +146,14 @@ impl ResourceVersion {
         self.0.push_byte(byte)
     }
 
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// [`TextTooLong`] past [`RESOURCE_VERSION_MAX`] bytes; the version is then as before.
+    pub fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), TextTooLong> {
+        self.0.push_bytes(bytes)
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {

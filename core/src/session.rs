@@ -10,17 +10,20 @@
 //!    [`response_failed`](Session::response_failed) at any point.
 //! 4. Poll again.
 
-use core::fmt;
+mod error;
+mod outgoing;
+mod store;
 
-use crate::lease::Version;
+use self::outgoing::Outgoing;
+use self::store::Store;
 use crate::machine::Machine;
-use crate::protocol::{
-    Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
-};
+use crate::protocol::{Event, Failure, Output, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
-use crate::wire::http::{ACCEPT, HttpRequest, Method, RequestHead};
-use crate::wire::path::{LeasePath, write_query};
-use crate::wire::{Answer, Body, ByteWriter, Keep, Reading};
+use crate::wire::http::{HttpRequest, RequestHead};
+use crate::wire::path::LeasePath;
+use crate::wire::{ByteWriter, Reading};
+
+pub use self::error::RequestError;
 
 /// How a session changes a Lease that exists. Both ways lose nothing.
 #[expect(clippy::exhaustive_enums, reason = "there are two verbs")]
@@ -31,10 +34,10 @@ pub enum UpdateMode<'a> {
     /// PUT of the whole Lease; needs the right `update`, which every Role made for client-go has.
     Update {
         /// Takes all of the Lease that is not ours, as raw JSON: labels, annotations, owner
-        /// references, finalizers and so on. 1 KiB serves most, 256 KiB all.
+        /// references, finalizers and so on. 1 KiB serves most; annotations alone may have 256.
         keep: &'a mut [u8],
         /// Where the buffer is too small: whether to PATCH that once, or to write nothing and
-        /// answer the machine with [`Reply::TooLarge`].
+        /// answer the machine with [`Reply::TooLarge`](crate::protocol::Reply::TooLarge).
         patch_when_too_large: bool,
     },
 }
@@ -294,185 +297,6 @@ impl<'a, M: Machine> Session<'a, M> {
     }
 }
 
-/// A request that is ready to be written.
-struct Outgoing<'s> {
-    method: Method,
-    path: &'s LeasePath<'s>,
-    timeout_ms: u32,
-    body: Body<'s>,
-}
-
-impl Outgoing<'_> {
-    fn head(&self) -> RequestHead {
-        let mut target = ByteWriter::counting();
-        self.write_target(&mut target);
-        let mut body = ByteWriter::counting();
-        self.body.write(&mut body);
-        RequestHead {
-            method: self.method,
-            content_type: self.method.content_type(),
-            accept: ACCEPT,
-            target_length: target.total(),
-            body_length: body.total(),
-        }
-    }
-
-    fn write_target(&self, out: &mut ByteWriter<'_>) {
-        self.path.write_path(out, self.method == Method::Post);
-        out.put(b"?");
-        write_query(out, self.method != Method::Get, self.timeout_ms);
-    }
-}
-
-/// The last answer, and what of its Lease a PUT puts back.
-#[derive(Debug)]
-struct Store<'a> {
-    answer: Answer,
-    keep: Option<Keep<'a>>,
-    patch_when_too_large: bool,
-}
-
-/// How an update is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UpdateForm {
-    Patch,
-    Put,
-    /// Not at all: what a PUT has to put back is not at hand for that state of the Lease.
-    Unkept,
-    /// Not at all: it is more than fits.
-    TooLarge,
-}
-
-impl<'a> Store<'a> {
-    fn new(update: UpdateMode<'a>) -> Self {
-        let (keep, patch_when_too_large) = match update {
-            UpdateMode::MergePatch => (None, true),
-            UpdateMode::Update {
-                keep,
-                patch_when_too_large,
-            } => (Some(Keep::new(keep)), patch_when_too_large),
-        };
-        Self {
-            answer: Answer::new(),
-            keep,
-            patch_when_too_large,
-        }
-    }
-
-    fn update_form(&self, version: &Version) -> UpdateForm {
-        let Some(keep) = &self.keep else {
-            return UpdateForm::Patch;
-        };
-        // The answer's record stays until the next success, with which the keep begins anew: so
-        // the two are always of one state.
-        let kept_version = &self.answer.record().version.resource_version;
-        if *kept_version != version.resource_version {
-            UpdateForm::Unkept
-        } else if keep.is_whole() {
-            UpdateForm::Put
-        } else if !keep.is_too_small() {
-            UpdateForm::Unkept
-        } else if self.patch_when_too_large {
-            UpdateForm::Patch
-        } else {
-            UpdateForm::TooLarge
-        }
-    }
-
-    /// What the session itself answers to `operation`, where it must not be sent.
-    fn refusal(&self, operation: &Operation<'_>) -> Option<Reply<'static>> {
-        match operation {
-            Operation::Get | Operation::Create { .. } => None,
-            Operation::Update { version, .. } => match self.update_form(version) {
-                UpdateForm::Patch | UpdateForm::Put => None,
-                UpdateForm::Unkept => Some(Reply::Conflict),
-                UpdateForm::TooLarge => Some(Reply::TooLarge),
-            },
-        }
-    }
-
-    fn compose<'s>(
-        &'s self,
-        operation: Operation<'s>,
-        path: &'s LeasePath<'s>,
-    ) -> Result<(Method, Body<'s>), RequestError> {
-        match operation {
-            Operation::Get => Ok((Method::Get, Body::Nothing)),
-            Operation::Create {
-                spec,
-                labels,
-                by_put,
-            } => {
-                let method = if by_put { Method::Put } else { Method::Post };
-                Ok((method, Body::Create { path, spec, labels }))
-            }
-            Operation::Update {
-                spec,
-                version,
-                changes,
-                labels,
-            } => match (self.update_form(version), &self.keep) {
-                (UpdateForm::Patch, _) => {
-                    let body = Body::Patch {
-                        spec,
-                        version,
-                        changes,
-                        labels,
-                    };
-                    Ok((Method::Patch, body))
-                }
-                (UpdateForm::Put, Some(keep)) => {
-                    let body = Body::Replace {
-                        path,
-                        spec,
-                        version,
-                        labels,
-                        keep,
-                    };
-                    Ok((Method::Put, body))
-                }
-                (UpdateForm::Put | UpdateForm::Unkept | UpdateForm::TooLarge, _) => {
-                    Err(RequestError::AnswerBegun)
-                }
-            },
-        }
-    }
-}
-
-/// Why a request can't be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// The request is not in flight any more.
-    StaleRequest,
-    /// Its answer has begun, and took the place of what the request puts back.
-    AnswerBegun,
-    /// The buffer is too small.
-    BufferTooSmall {
-        /// How many bytes it takes.
-        needed: usize,
-    },
-}
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StaleRequest => fmt::Display::fmt(&StaleRequest, f),
-            Self::AnswerBegun => f.write_str(
-                "expected a request without an answer, found one whose answer has begun",
-            ),
-            Self::BufferTooSmall { needed } => {
-                write!(
-                    f,
-                    "expected a buffer of {needed} bytes, found a smaller one"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for RequestError {}
-
 /// How long the server may take, in milliseconds. Never 0, which it takes for its own default.
 fn timeout_ms(now: Instant, deadline: Instant) -> u32 {
     let left = deadline.saturating_since(now).as_millis();
@@ -482,3 +306,17 @@ fn timeout_ms(now: Instant, deadline: Instant) -> u32 {
 /// How many writes of one poll can be answered without being sent. A machine reads or waits after
 /// the first; the bound is there for one that does not.
 const REFUSALS_MAX: usize = 4;
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use core::mem::size_of;
+
+    use super::*;
+    use crate::wire::Answer;
+
+    #[test]
+    fn a_session_adds_half_a_kilobyte_to_its_machine() {
+        assert!(size_of::<Session<'_, ()>>() <= 520);
+        assert!(size_of::<Answer>() <= 424);
+    }
+}

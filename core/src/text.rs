@@ -30,6 +30,14 @@ impl<const N: usize> Text<N> {
         self.bytes.push(byte).map_err(|_| TextTooLong)
     }
 
+    /// Appends bytes of UTF-8.
+    ///
+    /// # Errors
+    /// [`TextTooLong`] where they do not fit; the text is then as before.
+    pub fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), TextTooLong> {
+        self.bytes.extend_from_slice(bytes).map_err(|_| TextTooLong)
+    }
+
     /// The text, up to the first byte that is not UTF-8.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -77,7 +85,7 @@ impl fmt::Display for TextTooLong {
 impl core::error::Error for TextTooLong {}
 
 /// Text of any length, of which the first `N` bytes are kept, with the length and a 64-bit hash
-/// of the whole.
+/// of the rest.
 ///
 /// Somebody else's identity may be longer than any buffer of ours; it must still be told apart
 /// from ours and from the next one, and must never fail a parse.
@@ -109,9 +117,20 @@ impl<const N: usize> Clipped<N> {
     /// Appends one byte of UTF-8.
     pub fn push_byte(&mut self, byte: u8) {
         // A full prefix is what clipping means; the length and the hash go on.
-        let _ = self.prefix.push(byte);
+        if self.prefix.push(byte).is_err() {
+            self.hash.push_byte(byte);
+        }
         self.length = self.length.saturating_add(1);
-        self.hash.push_byte(byte);
+    }
+
+    /// Appends bytes of UTF-8.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        if self.prefix.extend_from_slice(bytes).is_err() {
+            bytes.iter().for_each(|byte| self.push_byte(*byte));
+        } else {
+            let added = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+            self.length = self.length.saturating_add(added);
+        }
     }
 
     /// The text, or as much of its beginning as was kept.
@@ -144,7 +163,7 @@ impl<const N: usize> Clipped<N> {
         let bytes = text.as_bytes();
         u32::try_from(bytes.len()) == Ok(self.length)
             && bytes.starts_with(&self.prefix)
-            && (!self.is_clipped() || Hash::of(bytes) == self.hash)
+            && bytes.get(self.prefix.len()..).map(Hash::of) == Some(self.hash)
     }
 }
 
@@ -157,9 +176,7 @@ impl<const N: usize> Default for Clipped<N> {
 impl<const N: usize> From<&str> for Clipped<N> {
     fn from(text: &str) -> Self {
         let mut clipped = Self::new();
-        for byte in text.bytes() {
-            clipped.push_byte(byte);
-        }
+        clipped.push_bytes(text.as_bytes());
         clipped
     }
 }

@@ -76,6 +76,7 @@ mod managed;
 mod merge;
 mod micro_time;
 mod negotiate;
+mod object;
 mod outgoing;
 mod page;
 mod patch;

@@ -104,7 +104,10 @@ impl<M: Subject> Driver<M> {
     #[track_caller]
     pub fn go_to(&mut self, ms: u64) {
         if let Some(due) = self.wakes_at().filter(|_| ms > self.now_ms()) {
-            assert!(ms <= due, "the machine wants to be polled at {due}, before {ms}");
+            assert!(
+                ms <= due,
+                "the machine wants to be polled at {due}, before {ms}"
+            );
         }
         self.be_late_until(ms);
     }
@@ -181,7 +184,9 @@ impl<M: Subject> Driver<M> {
         let (now, before) = (self.now(), self.machine.clone());
         let may_live = self.may_live(id);
         let result = self.machine.handle_response(now, id, response);
-        self.after_answer(&before, may_live, result, |book| book.answer(response.reply));
+        self.after_answer(&before, may_live, result, |book| {
+            book.answer(response.reply)
+        });
         result
     }
 
@@ -257,7 +262,11 @@ impl<M: Subject> Driver<M> {
     pub fn settle(&mut self) -> Vec<String> {
         let start = self.transcript.len();
         let settled = (0..POLLS_MAX).any(|_| self.poll_once().is_settled());
-        assert!(settled, "L1: no wait after {POLLS_MAX} polls: {:#?}", self.tail());
+        assert!(
+            settled,
+            "L1: no wait after {POLLS_MAX} polls: {:#?}",
+            self.tail()
+        );
         self.check();
         self.rank = 0;
         let texts = self.transcript.get(start..).unwrap_or_default().iter();
@@ -317,7 +326,10 @@ impl<M: Subject> Driver<M> {
     #[must_use]
     #[track_caller]
     pub fn last_claim(&self) -> &Write {
-        self.book.last_claim.as_ref().expect("a write that claimed the lease")
+        self.book
+            .last_claim
+            .as_ref()
+            .expect("a write that claimed the lease")
     }
 
     /// The last write that claimed the lease, if there was one.
@@ -403,7 +415,11 @@ impl<M: Subject> Driver<M> {
         note: impl FnOnce(&mut Book),
     ) {
         if let Some(live) = may_live {
-            assert_eq!(result.is_ok(), live, "L5: an answer was taken that is dead, or refused");
+            assert_eq!(
+                result.is_ok(),
+                live,
+                "L5: an answer was taken that is dead, or refused"
+            );
         }
         if result.is_ok() {
             note(&mut self.book);
@@ -449,4 +465,3 @@ fn relative(at: Instant) -> u64 {
 fn without_body(line: &str) -> &str {
     line.split("  ").next().unwrap_or_default()
 }
-

@@ -126,7 +126,10 @@ impl Machine for Faulty {
             }
             Output::Request(request) if fault == Fault::GivesRequestsMoreTime => {
                 let deadline = request.deadline.saturating_add(WAIT_MORE);
-                Output::Request(Request { deadline, ..request })
+                Output::Request(Request {
+                    deadline,
+                    ..request
+                })
             }
             output => output,
         }
@@ -149,7 +152,11 @@ impl Machine for Faulty {
         if result.is_err() && self.has(Fault::RemembersWhatItRefused) {
             self.inner.step_down(now, Duration::from_secs(60));
         }
-        if self.has(Fault::TakesDeadAnswers) { Ok(()) } else { result }
+        if self.has(Fault::TakesDeadAnswers) {
+            Ok(())
+        } else {
+            result
+        }
     }
 
     fn handle_failure(

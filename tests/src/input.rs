@@ -174,7 +174,9 @@ impl Lease {
                 .acquire_time
                 .map_or(RecordTime::Absent, RecordTime::Canonical),
             renew_time: RecordTime::Canonical(write.renew_time),
-            lease_transitions: write.transitions.and_then(|count| i32::try_from(count).ok()),
+            lease_transitions: write
+                .transitions
+                .and_then(|count| i32::try_from(count).ok()),
         };
         Self::new(Some(spec), version)
     }

@@ -4,9 +4,7 @@
 
 use kubelease_core::elector::Timing;
 use kubelease_core::lease::Fence;
-use kubelease_core::protocol::{
-    Changes, Event, Failure, Reply, RequestId, Response, StopReason,
-};
+use kubelease_core::protocol::{Changes, Event, Failure, Reply, RequestId, Response, StopReason};
 use kubelease_core::time::{Duration, Instant, Now};
 
 use crate::book::{Book, CLAMPED_STEP_BACK, Flight, INSTANT_MAX};
@@ -20,7 +18,10 @@ const TICK: Duration = Duration::from_millis(1);
 #[track_caller]
 pub fn order(reached: u8, seen: &Seen) -> u8 {
     let rank = seen.rank();
-    assert!(reached <= rank, "L4: {seen:?} comes after something later in the order");
+    assert!(
+        reached <= rank,
+        "L4: {seen:?} comes after something later in the order"
+    );
     rank
 }
 
@@ -41,7 +42,10 @@ pub fn output(book: &mut Book, seen: &Seen, now: Now, timing: &Timing) {
         }
         Seen::Wait(_) => {}
         Seen::Done => {
-            assert_eq!(book.announced, None, "L4: the end came before StoppedLeading");
+            assert_eq!(
+                book.announced, None,
+                "L4: the end came before StoppedLeading"
+            );
             assert!(book.flight.is_none(), "L5: the end came before the Cancel");
         }
     }
@@ -52,7 +56,10 @@ fn note_event(book: &mut Book, event: Event, timing: &Timing) {
     match event {
         Event::StartedLeading { term } => {
             assert_eq!(book.announced, None, "L4: StartedLeading twice");
-            assert!(book.belief.is_some(), "L7: StartedLeading without an acknowledged write");
+            assert!(
+                book.belief.is_some(),
+                "L7: StartedLeading without an acknowledged write"
+            );
             book.announced = Some(term);
         }
         Event::StoppedLeading {
@@ -61,15 +68,27 @@ fn note_event(book: &mut Book, event: Event, timing: &Timing) {
             must_cease_by,
         } => {
             let stopped = book.announced.take();
-            assert_eq!(stopped, Some(term), "L4: StoppedLeading without its StartedLeading");
-            assert!(book.belief.is_none(), "L7: StoppedLeading({reason:?}) without a reason");
+            assert_eq!(
+                stopped,
+                Some(term),
+                "L4: StoppedLeading without its StartedLeading"
+            );
+            assert!(
+                book.belief.is_none(),
+                "L7: StoppedLeading({reason:?}) without a reason"
+            );
             // What is told after a reset of the clock has no end on the new clock but now.
-            if reason == StopReason::Deadline && let Some(until) = book.last_until {
+            if reason == StopReason::Deadline
+                && let Some(until) = book.last_until
+            {
                 let spare = timing.lease_duration.saturating_sub(timing.renew_deadline);
                 let end = until.saturating_add(spare.half());
                 assert_eq!(must_cease_by, end, "rule 1: must_cease_by after a deadline");
             } else {
-                assert!(must_cease_by <= book.largest, "rule 1: must_cease_by is later than now");
+                assert!(
+                    must_cease_by <= book.largest,
+                    "rule 1: must_cease_by is later than now"
+                );
             }
         }
         _ => {}
@@ -81,26 +100,45 @@ fn note_event(book: &mut Book, event: Event, timing: &Timing) {
 fn check_request(book: &Book, sent: &Sent, now: Now, timing: &Timing) {
     let plain = book.largest.saturating_add(timing.request_timeout);
     if let Some(until) = book.leading_until() {
-        assert_eq!(sent.deadline, plain.min(until), "L5: a leader's deadline, now {now:?}");
+        assert_eq!(
+            sent.deadline,
+            plain.min(until),
+            "L5: a leader's deadline, now {now:?}"
+        );
     } else {
-        assert!(sent.deadline <= plain, "L5: a deadline past the request timeout, now {now:?}");
-        assert!(sent.deadline > book.largest, "L5: a deadline that has passed, now {now:?}");
+        assert!(
+            sent.deadline <= plain,
+            "L5: a deadline past the request timeout, now {now:?}"
+        );
+        assert!(
+            sent.deadline > book.largest,
+            "L5: a deadline that has passed, now {now:?}"
+        );
     }
     let Some(write) = &sent.write else { return };
     if let WriteKind::Update { version, .. } = &write.kind {
-        assert!(!version.resource_version.is_empty(), "rule 6: a write without a condition");
+        assert!(
+            !version.resource_version.is_empty(),
+            "rule 6: a write without a condition"
+        );
     }
     if let Some((last, at)) = book.last_time.filter(|_| !write.is_release()) {
         // Past the year 9999 it is the wall's.
         let passed = book.largest.saturating_since(at).as_millis();
         let room = last.checked_add_millis(passed.saturating_add(1)).is_some();
-        assert!(write.renew_time > last || !room, "rule 7: renewTime does not rise");
+        assert!(
+            write.renew_time > last || !room,
+            "rule 7: renewTime does not rise"
+        );
     }
     let renews = write.changes() == Some(Changes::Renew);
     let recreates = write.version().is_none();
     if book.announced.is_some() {
         let leads = book.belief.is_some() && (renews || recreates);
-        assert!(leads, "L4: a write of a new term or a release before StoppedLeading");
+        assert!(
+            leads,
+            "L4: a write of a new term or a release before StoppedLeading"
+        );
     }
 }
 
@@ -118,7 +156,10 @@ pub fn settled<M: Subject>(machine: &M, book: &Book, timing: &Timing, last: &See
     }
     let flight = machine.in_flight().map(Sent::from);
     let noted = book.flight.as_ref().map(|flight| flight.sent.clone());
-    assert_eq!(flight, noted, "L5: in_flight() is not the request handed out");
+    assert_eq!(
+        flight, noted,
+        "L5: in_flight() is not the request handed out"
+    );
     if let Some(flight) = &book.flight {
         expires(machine, flight, last, effective);
     }
@@ -135,7 +176,11 @@ pub fn settled<M: Subject>(machine: &M, book: &Book, timing: &Timing, last: &See
 fn repeats<M: Subject>(machine: &M, last: &Seen, now: Now) {
     let mut again = machine.clone();
     for _ in 0..2 {
-        assert_eq!(Seen::from(again.poll(now)), *last, "L1: polling again says something else");
+        assert_eq!(
+            Seen::from(again.poll(now)),
+            *last,
+            "L1: polling again says something else"
+        );
     }
 }
 
@@ -182,13 +227,21 @@ fn expires<M: Subject>(machine: &M, flight: &Flight, last: &Seen, now: Now) {
         return;
     }
     let before = deadline.saturating_sub(TICK).max(now.instant);
-    let result = machine.clone().handle_failure(later(now, before), id, Failure::Unknown);
-    assert!(result.is_ok(), "L5: an answer before the deadline was refused");
+    let result = machine
+        .clone()
+        .handle_failure(later(now, before), id, Failure::Unknown);
+    assert!(
+        result.is_ok(),
+        "L5: an answer before the deadline was refused"
+    );
     let at_deadline = later(now, deadline);
     refuses(machine, id, at_deadline);
     let mut expired = machine.clone();
     let outputs = drain(&mut expired, at_deadline);
-    assert!(outputs.contains(&Seen::Cancel(id)), "L5: no Cancel at the deadline");
+    assert!(
+        outputs.contains(&Seen::Cancel(id)),
+        "L5: no Cancel at the deadline"
+    );
     refuses(&expired, id, at_deadline);
 }
 
@@ -229,8 +282,16 @@ fn steps_back<M: Subject>(machine: &M, book: &Book, last: &Seen, now: Now) {
             })
         )
     });
-    assert_eq!(stopped, book.announced.is_some(), "L6: a reset clock ends a term");
-    assert_eq!(back.leading_until(), None, "L6: leadership outlived a reset clock");
+    assert_eq!(
+        stopped,
+        book.announced.is_some(),
+        "L6: a reset clock ends a term"
+    );
+    assert_eq!(
+        back.leading_until(),
+        None,
+        "L6: leadership outlived a reset clock"
+    );
 }
 
 /// L6: an instant above 2⁶² is ignored.
@@ -249,9 +310,17 @@ fn ignores_the_absurd<M: Subject>(machine: &M, last: &Seen, now: Now) {
 #[track_caller]
 fn truth<M: Subject>(machine: &M, book: &Book, timing: &Timing, now: Instant) {
     let until = book.leading_until();
-    assert_eq!(machine.leading_until(), until, "L7: leading_until(), now {now:?}");
+    assert_eq!(
+        machine.leading_until(),
+        until,
+        "L7: leading_until(), now {now:?}"
+    );
     let leads = book.belief.is_some();
-    assert_eq!(book.announced.is_some(), leads, "L4: leadership without its event");
+    assert_eq!(
+        book.announced.is_some(),
+        leads,
+        "L4: leadership without its event"
+    );
     let fence = machine.fence();
     let fence = fence.as_ref().map(|it| it.acquired_version.as_str());
     let acquired = book.belief.as_ref().map(|it| it.acquired_version.as_str());
@@ -259,7 +328,10 @@ fn truth<M: Subject>(machine: &M, book: &Book, timing: &Timing, now: Instant) {
     let (Some(belief), Some(until)) = (&book.belief, until) else {
         let moments = [Duration::ZERO, TICK, timing.renew_deadline];
         for after in moments {
-            assert!(!machine.is_leading(now.saturating_add(after)), "L7: leads without a claim");
+            assert!(
+                !machine.is_leading(now.saturating_add(after)),
+                "L7: leads without a claim"
+            );
         }
         return;
     };
@@ -274,7 +346,11 @@ fn truth<M: Subject>(machine: &M, book: &Book, timing: &Timing, now: Instant) {
     ];
     let before = (sent > Instant::default()).then(|| (sent.saturating_sub(TICK), false));
     for (moment, leads) in moments.into_iter().chain(before) {
-        assert_eq!(machine.is_leading(moment), leads, "L7: is_leading({moment:?})");
+        assert_eq!(
+            machine.is_leading(moment),
+            leads,
+            "L7: is_leading({moment:?})"
+        );
     }
 }
 
@@ -286,12 +362,23 @@ pub fn unchanged<M: Subject>(before: &M, after: &M, now: Now, reset: bool) {
     for ahead in moments.into_iter().filter(|_| !reset) {
         let moment = now.instant.saturating_add(ahead);
         let leads = (before.is_leading(moment), after.is_leading(moment));
-        assert_eq!(leads.0, leads.1, "L8: an error changed is_leading({moment:?})");
+        assert_eq!(
+            leads.0, leads.1,
+            "L8: an error changed is_leading({moment:?})"
+        );
     }
     let (mut before, mut after) = (before.clone(), after.clone());
     let outputs = drain(&mut before, now);
-    assert_eq!(outputs, drain(&mut after, now), "L8: an error changed the outputs");
-    assert_eq!(observe(&before, now), observe(&after, now), "L8: an error changed what follows");
+    assert_eq!(
+        outputs,
+        drain(&mut after, now),
+        "L8: an error changed the outputs"
+    );
+    assert_eq!(
+        observe(&before, now),
+        observe(&after, now),
+        "L8: an error changed what follows"
+    );
 }
 
 #[derive(Debug, PartialEq, Eq)]

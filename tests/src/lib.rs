@@ -19,3 +19,4 @@ pub mod store;
 pub mod subject;
 pub mod text;
 pub mod timetable;
+pub mod transcript;

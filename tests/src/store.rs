@@ -181,4 +181,3 @@ pub fn run<M: Subject>(
         }
     }
 }
-

@@ -47,18 +47,18 @@ pub fn describe_request(sent: &Sent) -> String {
     }
 }
 
-/// The body of a write, for transcripts.
+/// The body of a write, for transcripts: two lines with two blanks between them.
 #[must_use]
 pub fn describe_body(write: &Write) -> String {
     let time = |at: kubelease_core::Timestamp| at.to_text().as_str().to_owned();
     format!(
-        "holder={:?} duration={} acquire={} renew={} transitions={}",
+        "holder={:?} duration={} transitions={}  acquire={} renew={}",
         write.holder,
         write.duration,
-        write.acquire_time.map_or_else(|| "-".to_owned(), time),
-        time(write.renew_time),
         write
             .transitions
             .map_or_else(|| "-".to_owned(), |count| count.to_string()),
+        write.acquire_time.map_or_else(|| "-".to_owned(), time),
+        time(write.renew_time),
     )
 }

@@ -257,8 +257,16 @@ impl Sink for FieldSink<'_, '_> {
         }
     }
 
-    fn key_end(&mut self, key: Option<&[u8]>) -> Result<Want, BadAnswer> {
+    fn key_piece(&mut self, piece: &[u8]) {
+        self.fields.scratch.push(piece);
+    }
+
+    fn key_end(&mut self, whole: Option<&[u8]>) -> Result<Want, BadAnswer> {
+        let key = whole.or_else(|| self.fields.scratch.short());
         let known = key.and_then(|key| self.fields.place.field(key));
+        if whole.is_none() {
+            self.fields.scratch.clear();
+        }
         self.fields.field = known.unwrap_or(Field::Unknown);
         let want = match self.fields.field {
             Field::Lease(field) => self.fields.lease.key(field)?,

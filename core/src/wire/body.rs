@@ -190,3 +190,91 @@ fn unescaped<'r>(raw: &mut impl Iterator<Item = &'r u8>) -> Option<u8> {
     }
     u8::try_from(unit).ok().filter(u8::is_ascii)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+
+    use super::*;
+    use crate::lease::{ResourceVersion, Uid};
+    use crate::timestamp::Timestamp;
+
+    fn written(body: &Body<'_>) -> String {
+        let mut buffer = [0; 1_024];
+        let mut out = ByteWriter::new(&mut buffer, 0);
+        body.write(&mut out);
+        let length = out.written();
+        String::from_utf8(buffer.iter().copied().take(length).collect()).unwrap()
+    }
+
+    const SPEC: LeaseSpec<'_> = LeaseSpec {
+        holder_identity: "é\u{1}",
+        lease_duration_seconds: 15,
+        acquire_time: None,
+        renew_time: Timestamp::UNIX_EPOCH,
+        lease_transitions: None,
+    };
+
+    #[test]
+    fn members_that_are_none_are_left_out() {
+        let path = LeasePath::new("ns", "a").unwrap();
+        let body = Body::Create {
+            path: &path,
+            spec: SPEC,
+            labels: &[],
+        };
+        assert_eq!(
+            written(&body),
+            concat!(
+                r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","#,
+                r#""metadata":{"name":"a","namespace":"ns"},"spec":{"holderIdentity":"é\u0001","#,
+                r#""leaseDurationSeconds":15,"renewTime":"1970-01-01T00:00:00.000000Z"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_put_has_the_uid_where_it_is_known() {
+        let path = LeasePath::new("ns", "a").unwrap();
+        let keep = Keep::new(&mut []);
+        for (uid, expected) in [("", r#""ns","res"#), ("u", r#""ns","uid":"u","res"#)] {
+            let version = Version {
+                uid: Uid::try_from(uid).unwrap(),
+                resource_version: ResourceVersion::try_from("5").unwrap(),
+            };
+            let body = Body::Replace {
+                path: &path,
+                spec: SPEC,
+                version: &version,
+                labels: &[],
+                keep: &keep,
+            };
+            assert!(written(&body).contains(expected), "{}", written(&body));
+        }
+    }
+
+    #[test]
+    fn a_kept_key_is_known_in_any_spelling() {
+        for member in [
+            r#""a/b":"x""#,
+            r#""a\/b":"x""#,
+            r#""\u0061\u002Fb":1"#,
+            r#""\u0061\u002fb":null"#,
+        ] {
+            assert!(has_key(member.as_bytes(), "a/b"), "{member}");
+        }
+        for member in [
+            r#""a/bc":"x""#,
+            r#""a/":"b""#,
+            r#""a":"b""#,
+            r#""":"b""#,
+            r#""a\nb":"x""#,
+            r#""a\u012fb":"x""#,
+            r#""\ud83d\ude00":"x""#,
+            r#""a\u2"#,
+            "",
+        ] {
+            assert!(!has_key(member.as_bytes(), "a/b"), "{member}");
+        }
+    }
+}

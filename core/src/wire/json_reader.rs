@@ -8,11 +8,12 @@
 //! The reader announces the keys of an object only where the [`Sink`] wanted that object; all that
 //! lies deeper is checked for grammar and forgotten.
 
+mod literal;
 mod number;
+mod skim;
 mod text;
 
-use heapless::Vec;
-
+use self::literal::Literal;
 use self::number::Number;
 use self::text::Utf8Tail;
 pub(super) use self::text::{hex_value, unescape};
@@ -21,9 +22,6 @@ use crate::protocol::BadAnswer;
 /// Deepest nesting that is read: a Lease with managed fields has 7 levels, and this many fit into
 /// one bit each of a word.
 pub(crate) const DEPTH_MAX: u8 = 32;
-
-/// Longest key that can be a known one: `leaseDurationSeconds` has 20 bytes.
-pub(crate) const KEY_MAX: usize = 24;
 
 /// What a sink wants of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +42,13 @@ pub(crate) enum Want {
 
 /// Takes what a reader finds. All `Err` end the reading.
 pub(crate) trait Sink {
-    /// A key begins; its raw pieces follow.
+    /// A key begins; its pieces follow, raw ones and others.
     fn key_begin(&mut self);
-    /// The key has ended; `None` where it is longer than [`KEY_MAX`]. What of its value?
-    fn key_end(&mut self, key: Option<&[u8]>) -> Result<Want, BadAnswer>;
+    /// A piece of the key, without escapes.
+    fn key_piece(&mut self, piece: &[u8]);
+    /// The key has ended: it is `whole`, or where that is `None` the pieces together. What of its
+    /// value?
+    fn key_end(&mut self, whole: Option<&[u8]>) -> Result<Want, BadAnswer>;
     /// The wanted object, array, or object of an array begins.
     fn open(&mut self);
     /// It has ended.
@@ -83,8 +84,8 @@ enum State {
     CommaOrEnd,
     /// Only blanks may follow.
     Done,
-    /// In `true`, `false` or `null`; these bytes are to come.
-    Literal(&'static [u8]),
+    /// In `true`, `false` or `null`.
+    Literal(Literal),
     /// In a number.
     Number(Number),
     /// In a string.
@@ -99,6 +100,25 @@ enum State {
     LowU,
     /// In a character of several bytes.
     Utf8(Utf8Tail),
+}
+
+impl State {
+    const fn after_open(is_object: bool) -> Self {
+        if is_object {
+            Self::KeyOrEnd
+        } else {
+            Self::ValueOrEnd
+        }
+    }
+
+    const fn after_comma(is_in_object: bool) -> Self {
+        if is_in_object { Self::Key } else { Self::Value }
+    }
+
+    /// Whether the innermost bracket may be closed here.
+    const fn may_close(self) -> bool {
+        matches!(self, Self::KeyOrEnd | Self::ValueOrEnd | Self::CommaOrEnd)
+    }
 }
 
 /// The reader's state between two bytes.
@@ -119,8 +139,6 @@ pub(crate) struct JsonReader {
     /// Whether the string is one that the sink hears of, as a key or as a wanted value.
     heard: bool,
     is_key: bool,
-    key_too_long: bool,
-    key: Vec<u8, KEY_MAX, u8>,
     /// Code unit of the escape being read.
     unit: u16,
     /// High surrogate that waits for its low one, or 0.
@@ -139,8 +157,6 @@ impl JsonReader {
             raw: false,
             heard: false,
             is_key: false,
-            key_too_long: false,
-            key: Vec::new(),
             unit: 0,
             high: 0,
         }
@@ -168,10 +184,21 @@ impl JsonReader {
                 | State::Colon
                 | State::CommaOrEnd
                 | State::Done => {
-                    if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                    let short_way = if !self.is_watched() {
+                        self.skim(sink, rest)
+                    } else if matches!(self.state, State::KeyOrEnd | State::Key) {
+                        self.members(sink, rest)?
+                    } else {
+                        rest
+                    };
+                    if short_way.len() < rest.len() {
+                        short_way
+                    } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                        after
+                    } else {
                         self.token(sink, *byte)?;
+                        after
                     }
-                    after
                 }
                 State::Literal(literal) => {
                     self.literal(sink, literal, *byte)?;
@@ -261,8 +288,6 @@ impl JsonReader {
         self.is_key = true;
         self.heard = self.is_watched();
         if self.heard {
-            self.key.clear();
-            self.key_too_long = false;
             self.raw = true;
             sink.key_begin();
         }
@@ -270,13 +295,9 @@ impl JsonReader {
     }
 
     fn comma(&mut self) {
-        if self.is_in_object() {
-            self.state = State::Key;
-        } else {
-            self.state = State::Value;
-            if self.is_watched() {
-                self.want = Want::Object;
-            }
+        self.state = State::after_comma(self.is_in_object());
+        if self.is_watched() && !self.is_in_object() {
+            self.want = Want::Object;
         }
     }
 
@@ -290,10 +311,10 @@ impl JsonReader {
             b'-' => (Want::Number, State::Number(Number::Minus)),
             b'0' => (Want::Number, State::Number(Number::Zero)),
             b'1'..=b'9' => (Want::Number, State::Number(Number::Digits)),
-            b't' => (Want::Skip, State::Literal(b"rue")),
-            b'f' => (Want::Skip, State::Literal(b"alse")),
+            b't' => (Want::Skip, State::Literal(Literal::Rue)),
+            b'f' => (Want::Skip, State::Literal(Literal::Alse)),
             // `null` has every type.
-            b'n' => (self.want, State::Literal(b"ull")),
+            b'n' => (self.want, State::Literal(Literal::Ull)),
             _ => return Err(BadAnswer::Malformed),
         };
         let is_passed_over = matches!(self.want, Want::Skip | Want::Raw);
@@ -356,21 +377,22 @@ impl JsonReader {
     fn literal<S: Sink>(
         &mut self,
         sink: &mut S,
-        expected: &'static [u8],
+        literal: Literal,
         byte: u8,
     ) -> Result<(), BadAnswer> {
-        let (first, rest) = expected.split_first().ok_or(BadAnswer::Malformed)?;
-        if byte != *first {
+        let (expected, rest) = literal.next();
+        if byte != expected {
             return Err(BadAnswer::Malformed);
         }
         self.emit_raw(sink, &[byte]);
-        self.state = State::Literal(rest);
-        if rest.is_empty() {
-            if self.heard {
-                sink.null();
-            }
-            self.value_end(sink);
+        if let Some(rest) = rest {
+            self.state = State::Literal(rest);
+            return Ok(());
         }
+        if self.heard {
+            sink.null();
+        }
+        self.value_end(sink);
         Ok(())
     }
 

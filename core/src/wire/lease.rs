@@ -113,15 +113,11 @@ impl LeaseReading {
         piece: &[u8],
     ) -> Result<(), BadAnswer> {
         let version = &mut self.record.version;
-        let mut bytes = piece.iter();
         match field {
-            LeaseField::Uid => bytes.try_for_each(|byte| version.uid.push_byte(*byte)),
-            LeaseField::ResourceVersion => {
-                bytes.try_for_each(|byte| version.resource_version.push_byte(*byte))
-            }
+            LeaseField::Uid => version.uid.push_bytes(piece),
+            LeaseField::ResourceVersion => version.resource_version.push_bytes(piece),
             LeaseField::HolderIdentity => {
-                let holder = &mut self.spec().holder;
-                bytes.for_each(|byte| holder.push_byte(*byte));
+                self.spec().holder.push_bytes(piece);
                 Ok(())
             }
             LeaseField::Passed

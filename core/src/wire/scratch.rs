@@ -4,7 +4,7 @@ use heapless::Vec;
 
 use crate::lease::RecordTime;
 use crate::text::Hash;
-use crate::timestamp::{Timestamp, TimestampText};
+use crate::timestamp::Timestamp;
 
 /// Longest text that is looked at: longer ones are no word that is known and no number, and as a
 /// time they count as unreadable. The longest word is `metadata.resourceVersion`, 24 bytes.
@@ -14,71 +14,79 @@ const SCRATCH_MAX: usize = 40;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     bytes: Vec<u8, SCRATCH_MAX, u8>,
+    is_long: bool,
     /// Hash of all, where it is longer.
-    overflow: Option<Hash>,
+    hash: Hash,
 }
 
 impl Scratch {
     pub(super) const fn new() -> Self {
         Self {
             bytes: Vec::new(),
-            overflow: None,
+            is_long: false,
+            hash: Hash::new(),
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        self.overflow = None;
+        self.is_long = false;
     }
 
     pub(super) fn push(&mut self, piece: &[u8]) {
-        if self.overflow.is_none() && self.bytes.extend_from_slice(piece).is_ok() {
-            return;
+        if !self.is_long {
+            if self.bytes.extend_from_slice(piece).is_ok() {
+                return;
+            }
+            self.is_long = true;
+            self.hash = Hash::of(&self.bytes);
         }
-        let hash = self.overflow.get_or_insert_with(|| Hash::of(&self.bytes));
         for byte in piece {
-            hash.push_byte(*byte);
+            self.hash.push_byte(*byte);
         }
+    }
+
+    /// The text, where it is not a long one.
+    pub(super) fn short(&self) -> Option<&[u8]> {
+        (!self.is_long).then_some(&self.bytes)
     }
 
     pub(super) fn is(&self, text: &[u8]) -> bool {
-        self.overflow.is_none() && self.bytes == text
+        self.short() == Some(text)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.overflow.is_none()
+        self.is(b"")
     }
 
     /// The time, where it can be read.
     pub(super) fn timestamp(&self) -> Option<Timestamp> {
-        if self.overflow.is_some() {
-            return None;
-        }
-        Timestamp::parse_bytes(&self.bytes).ok()
+        Timestamp::parse_bytes(self.short()?).ok()
     }
 
     /// The time with all that its text says.
     pub(super) fn record_time(&self) -> RecordTime {
         let instant = self.timestamp();
         if let Some(instant) = instant
-            && self.bytes.len() == TimestampText::LEN
-            && instant.to_text().as_bytes() == self.bytes
+            && is_canonical(&self.bytes)
         {
             return RecordTime::Canonical(instant);
         }
-        let hash = self.overflow.unwrap_or_else(|| Hash::of(&self.bytes));
+        let hash = if self.is_long {
+            self.hash
+        } else {
+            Hash::of(&self.bytes)
+        };
         RecordTime::Other { instant, hash }
     }
 
     /// The number, where it is a whole one that the server's `int32` holds; the reader has seen to
     /// its grammar.
     pub(super) fn int32(&self) -> Option<i32> {
-        if self.overflow.is_some() {
-            return None;
-        }
-        let (sign, digits) = match self.bytes.split_first() {
+        let text = self.short()?;
+        let (sign, digits) = match text.split_first() {
             Some((b'-', digits)) => (-1, digits),
-            _ => (1, self.bytes.as_slice()),
+            Some(_) | None => (1, text),
         };
         digits.iter().try_fold(0_i32, |number, byte| {
             let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
@@ -86,6 +94,19 @@ impl Scratch {
                 .checked_mul(10)?
                 .checked_add(i32::from(digit).wrapping_mul(sign))
         })
+    }
+}
+
+/// Whether a text that can be read as a time is the one that would be written for it: the letters
+/// `T` and `Z`, a point and six digits between them by the length, and no second 60.
+const fn is_canonical(text: &[u8]) -> bool {
+    match text {
+        #[rustfmt::skip]
+        [
+            _, _, _, _, _, _, _, _, _, _, b'T', _, _, _, _, _, _, second, _,
+            b'.', _, _, _, _, _, _, b'Z',
+        ] => *second != b'6',
+        _ => false,
     }
 }
 
@@ -142,6 +163,14 @@ mod tests {
             };
             assert_eq!(scratch(text).record_time(), other, "{text}");
         }
+        let leap = "2016-12-31T23:59:60.000000Z";
+        assert!(matches!(
+            scratch(leap).record_time(),
+            RecordTime::Other {
+                instant: Some(_),
+                ..
+            }
+        ));
         let long = "9".repeat(60);
         for text in ["", "10000-01-01T00:59:59.999999Z", "soon", &long] {
             let hash = Hash::of(text.as_bytes());

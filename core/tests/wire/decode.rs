@@ -31,6 +31,8 @@ fn assert_agreement(body: &[u8]) {
     let ours = decode_whole(body);
     let theirs = oracle::record(body);
     let text = String::from_utf8_lossy(body);
+    // Byte by byte no shorter way through the reader can be taken.
+    assert_eq!(decode(200, body, 1), ours, "{text}");
     assert_eq!(ours.as_ref().ok(), theirs.as_ref(), "{ours:?} for {text}");
     let was_read_to_its_end = matches!(
         ours,
@@ -102,7 +104,7 @@ fn every_flipped_bit_is_judged_as_serde_json_judges_it() {
 fn thousands_of_mutations_are_judged_as_serde_json_judges_them() {
     let mut random = Prng::new(1);
     let mut below = |bound: usize| (random.next_u32() as usize) % bound;
-    for _ in 0..20_000 {
+    for _ in 0..10_000 {
         let mut bytes = bodies::LEASES[below(bodies::LEASES.len())]
             .as_bytes()
             .to_vec();

@@ -116,7 +116,7 @@ impl Access {
             self.denials.iter().any(|denial| {
                 covers(&denial.user, &user.name)
                     && covers(&denial.verb, verb)
-                    && covers(&denial.resource, &target.resource)
+                    && covers(&denial.resource, &target.resource_path())
             })
         };
         match user.rights {
@@ -155,7 +155,7 @@ pub(super) fn forbidden(user: &User, target: &Target, verb: &str, by_filter: boo
         "{}{quoted} is forbidden: User {:?} cannot {verb} resource {:?} in API group {:?}{place}",
         target.qualified(),
         user.name,
-        target.resource,
+        target.resource_path(),
         target.group,
     );
     let name = if is_named { target.name() } else { "" };
@@ -203,13 +203,8 @@ fn is_bound(binding: &Value, user: &str) -> bool {
 fn is_rule_for(rule: &Value, target: &Target, verb: &str) -> bool {
     let list = |key: &str| rule.get(key).and_then(Value::as_array);
     let has = |key: &str, text: &str| {
-        let found = list(key).is_some_and(|items| {
-            items
-                .iter()
-                .filter_map(Value::as_str)
-                .any(|item| covers(item, text))
-        });
-        found
+        let mut items = list(key).into_iter().flatten().filter_map(Value::as_str);
+        items.any(|item| covers(item, text))
     };
     // The name of an object to create is not known to the authorizer, nor that of a collection to
     // delete.
@@ -221,7 +216,7 @@ fn is_rule_for(rule: &Value, target: &Target, verb: &str) -> bool {
     let is_name_right =
         list("resourceNames").is_none_or(Vec::is_empty) || has("resourceNames", name);
     has("apiGroups", &target.group)
-        && has("resources", &target.resource)
+        && has("resources", &target.resource_path())
         && has("verbs", verb)
         && is_name_right
 }

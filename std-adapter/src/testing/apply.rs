@@ -7,12 +7,13 @@ use serde_json::Value;
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::body::Sent;
-use super::create::{check_namespace, new_object, set_meta, take_meta, writer};
+use super::create::{check_namespace, new_object, writer};
 use super::decode;
 use super::fields::{self, Path};
 use super::go_json::{self, Document};
 use super::managed::{self, Entry};
 use super::merge;
+use super::object::{set, set_meta, take_meta};
 use super::schema::arrange_meta;
 use super::status::{Cause, bad_request, conflict, details, failure, internal, invalid};
 use super::update::{check_may_create, check_name, check_version, finish};
@@ -201,11 +202,7 @@ fn check_conflicts(
     let mut causes = Vec::new();
     let mut parts = Vec::new();
     for other in known.iter().filter(|entry| !is_own(entry)) {
-        let fields: Vec<_> = other
-            .fields
-            .intersection(changed)
-            .map(|path| dotted(path))
-            .collect();
+        let fields: Vec<_> = other.fields.intersection(changed).map(dotted).collect();
         let whom = format!("{:?} using {}", other.manager, other.api_version);
         for field in &fields {
             causes.push(Cause {
@@ -262,8 +259,12 @@ fn restore_nulls(new: &mut Value, patch: &Value) {
     let Some(Value::Object(spec)) = patch.get("spec") else {
         return;
     };
-    for (key, value) in spec.iter().filter(|(_, value)| value.is_null()) {
-        new["spec"][key] = value.clone();
+    for key in spec
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .map(|(key, _)| key)
+    {
+        set(new, "spec", key, Value::Null);
     }
 }
 
@@ -289,12 +290,13 @@ fn drop_left_out(new: &mut Value, former: &Entry, owned: &BTreeSet<Path>, known:
         let Some((last, parents)) = path.split_last() else {
             continue;
         };
-        let mut node = &mut *new;
-        for part in parents {
-            node = &mut node[part.strip_prefix("f:").unwrap_or(part)];
-        }
-        if let Value::Object(members) = node {
-            members.shift_remove(last.strip_prefix("f:").unwrap_or(last));
+        let name = |part: &str| part.strip_prefix("f:").unwrap_or(part).to_owned();
+        let pointer: String = parents
+            .iter()
+            .map(|part| format!("/{}", name(part)))
+            .collect();
+        if let Some(Value::Object(members)) = new.pointer_mut(&pointer) {
+            members.shift_remove(&name(last));
         }
     }
 }

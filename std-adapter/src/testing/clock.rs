@@ -9,6 +9,8 @@ pub(super) struct Clock {
     started: Instant,
     /// What is added to the host's wall clock, in seconds.
     pub(super) skew_s: i64,
+    /// Where the host's wall clock stood when the server's was stopped.
+    held_s: Option<i64>,
     /// Whether answers carry a `Date` header.
     pub(super) sends_date: bool,
 }
@@ -22,6 +24,7 @@ impl Clock {
         Self {
             started: Instant::now(),
             skew_s: 0,
+            held_s: None,
             sends_date: true,
         }
     }
@@ -31,18 +34,15 @@ impl Clock {
         self.started.elapsed()
     }
 
+    /// Stops the wall clock, or lets it go on.
+    pub(super) fn hold(&mut self, is_held: bool) {
+        self.held_s = is_held.then(host_now_s);
+    }
+
     /// Seconds since 1970, by the server's clock.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the server is a program of its own"
-    )]
     pub(super) fn now_s(&self) -> i64 {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
-        i64::try_from(now)
-            .unwrap_or(i64::MAX)
+        self.held_s
+            .unwrap_or_else(host_now_s)
             .saturating_add(self.skew_s)
     }
 
@@ -66,6 +66,17 @@ impl Clock {
         let month = three_letters("JanFebMarAprMayJunJulAugSepOctNovDec", month - 1);
         format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server is a program of its own"
+)]
+fn host_now_s() -> i64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
 pub(super) const DAY_S: i64 = 86_400;

@@ -23,7 +23,8 @@ use super::log::LoggedRequest;
 use super::negotiate::is_pretty;
 use super::outgoing::{self, Outgoing, Outlet, never};
 use super::request::Request;
-use super::socket::{Meter, Socket, lock};
+use super::socket::{Busy, Meter, Socket, lock};
+use super::watch::Plan;
 
 /// The longest body that is read at all. Bodies over 3 MiB are refused, but read before that.
 const MAX_READ: usize = 64 << 20;
@@ -74,9 +75,10 @@ impl Exchange {
         let (bytes_in, written) = self.meter.begin_request();
         let entry = self.entry(&request, bytes_in);
         let sequence = lock(&self.shared.log).add(entry.clone(), written);
-        let result = self.after_faults(request, entry, sequence).await;
-        self.meter.end_request();
-        result
+        let busy = Busy::new(&self.meter);
+        let mut response = self.after_faults(request, entry, sequence).await?;
+        response.body_mut().keep(busy);
+        Ok(response)
     }
 
     fn entry(&self, request: &Request, bytes_in: u64) -> LoggedRequest {
@@ -178,8 +180,8 @@ impl Exchange {
 
     fn canned(&self, sequence: u64, canned: &CannedAnswer) -> Answered {
         self.note_status(sequence, canned.status);
-        let body = (!canned.body.is_empty()).then(|| Bytes::from(canned.body.clone()));
-        let mut response = bare(canned.status, Outgoing::Whole(body));
+        let body = Outgoing::whole(canned.body.clone().into());
+        let mut response = bare(canned.status, body);
         self.add_date(&mut response);
         for (name, value) in &canned.headers {
             add_header(&mut response, name, value);
@@ -204,32 +206,11 @@ impl Exchange {
             .headers
             .iter()
             .any(|(name, _)| *name == "Content-Type");
-        let (left, pause, blanks) = match fault {
-            Some(Fault::TruncateBody(left) | Fault::CutChunks(left)) => (Some(*left), None, 0),
-            Some(Fault::SlowBody(pause)) => (None, Some(*pause), 0),
-            Some(Fault::HugeBody(blanks)) => (None, None, *blanks),
-            _ => (None, None, 0),
-        };
-        let is_whole = left.is_none() && pause.is_none() && blanks == 0;
-        let mut announced = None;
-        let body = match answer.body {
-            _ if fault == Some(&Fault::EmptyBody) => Outgoing::Whole(None),
-            Content::Watch(plan) => {
-                let (outlet, body) = Outlet::new(left, pause);
-                tokio::spawn(outgoing::send_watch(outlet, plan, Arc::clone(&self.shared)));
-                body
-            }
-            content => {
-                let bytes = bytes_of(content, request);
-                if is_whole {
-                    Outgoing::Whole(Some(bytes))
-                } else {
-                    let length = blanks + bytes.len();
-                    announced = (!matches!(fault, Some(Fault::CutChunks(_)))).then_some(length);
-                    let (outlet, body) = Outlet::new(left, pause);
-                    tokio::spawn(outgoing::send(outlet, blanks, bytes));
-                    body
-                }
+        let (body, length) = match answer.body {
+            _ if fault == Some(&Fault::EmptyBody) => (Outgoing::whole(Bytes::new()), None),
+            Content::Watch(plan) => (self.stream(plan, fault), None),
+            content @ (Content::Json(_) | Content::Pretty(_) | Content::Text(_)) => {
+                body_of(bytes_of(content, request), fault)
             }
         };
         let mut response = bare(answer.status, body);
@@ -240,10 +221,43 @@ impl Exchange {
             add_header(&mut response, "Content-Type", "application/json");
         }
         self.add_date(&mut response);
-        if let Some(length) = announced {
+        if let Some(length) = length {
             add_header(&mut response, "Content-Length", &length.to_string());
         }
         response
+    }
+
+    fn stream(&self, plan: Plan, fault: Option<&Fault>) -> Outgoing {
+        let (outlet, body) = outlet(fault);
+        tokio::spawn(outgoing::send_watch(outlet, plan, Arc::clone(&self.shared)));
+        body
+    }
+}
+
+/// A body with what befalls it, and the length to announce where that is not its own affair.
+fn body_of(bytes: Bytes, fault: Option<&Fault>) -> (Outgoing, Option<usize>) {
+    let blanks = if let Some(Fault::HugeBody(blanks)) = fault {
+        *blanks
+    } else {
+        0
+    };
+    let length = match fault {
+        Some(Fault::TruncateBody(_) | Fault::SlowBody(_) | Fault::HugeBody(_)) => {
+            Some(bytes.len().saturating_add(blanks))
+        }
+        Some(Fault::CutChunks(_)) => None,
+        _ => return (Outgoing::whole(bytes), None),
+    };
+    let (outlet, body) = outlet(fault);
+    tokio::spawn(outgoing::send(outlet, blanks, bytes));
+    (body, length)
+}
+
+fn outlet(fault: Option<&Fault>) -> (Outlet, Outgoing) {
+    match fault {
+        Some(Fault::TruncateBody(left) | Fault::CutChunks(left)) => Outlet::new(Some(*left), None),
+        Some(Fault::SlowBody(pause)) => Outlet::new(None, Some(*pause)),
+        _ => Outlet::new(None, None),
     }
 }
 
@@ -298,10 +312,7 @@ fn add_header(response: &mut Response<Outgoing>, name: &str, value: &str) {
 /// HTTP/1.1 without a host never reaches the API.
 fn no_host() -> Response<Outgoing> {
     let text = "400 Bad Request: missing required Host header";
-    let mut response = bare(
-        400,
-        Outgoing::Whole(Some(Bytes::from_static(text.as_bytes()))),
-    );
+    let mut response = bare(400, Outgoing::whole(Bytes::from_static(text.as_bytes())));
     add_header(&mut response, "Content-Type", "text/plain; charset=utf-8");
     add_header(&mut response, "Connection", "close");
     response

@@ -7,6 +7,7 @@ use super::api::Call;
 use super::body::{self, Sent};
 use super::managed::{self, Entry, Writer};
 use super::negotiate::options;
+use super::object::{set, set_meta, take_meta};
 use super::schema::{arrange_meta, drop_gated_fields};
 use super::status::{
     Cause, already_exists, bad_request, details, failure, internal, invalid, namespace_not_found,
@@ -113,8 +114,13 @@ fn label_namespace(call: &Call<'_>, object: &mut Value, name: &str) {
     if call.resource.kind == "Namespace"
         && let Some(Value::Object(meta)) = object.get_mut("metadata")
     {
-        let labels = meta.entry("labels").or_insert_with(|| Map::new().into());
-        labels["kubernetes.io/metadata.name"] = name.into();
+        meta.entry("labels").or_insert_with(|| Map::new().into());
+        set(
+            object,
+            "metadata/labels",
+            "kubernetes.io/metadata.name",
+            name.into(),
+        );
     }
 }
 
@@ -209,19 +215,6 @@ pub(super) fn writer(call: &Call<'_>) -> Writer {
     }
 }
 
-pub(super) fn set_meta(object: &mut Value, key: &str, value: Value) {
-    if let Some(Value::Object(meta)) = object.get_mut("metadata") {
-        meta.insert(key.to_owned(), value);
-    }
-}
-
-pub(super) fn take_meta(object: &mut Value, key: &str) -> Option<Value> {
-    object
-        .get_mut("metadata")?
-        .as_object_mut()?
-        .shift_remove(key)
-}
-
 /// A user's question what they may do; it is answered and not stored.
 pub(super) fn review(call: &mut Call<'_>) -> Outcome {
     let Sent { mut object, .. } = body::read(call)?;
@@ -247,6 +240,6 @@ pub(super) fn review(call: &mut Call<'_>) -> Outcome {
         .access
         .is_allowed(&call.user, &target, &verb, &call.api.store);
     managed::track(None, &mut object, None, &writer(call));
-    object["status"] = json!({"allowed": is_allowed});
+    set(&mut object, "", "status", json!({"allowed": is_allowed}));
     Ok(Answer::json(201, object))
 }

@@ -54,7 +54,9 @@ impl Decoder<'_> {
         let given = match value {
             Value::Null => &empty,
             Value::Object(members) => members,
-            _ => return Err(self.mismatch(value, "", resource.kind)),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(self.mismatch(value, "", resource.kind));
+            }
         };
         let mut object = Map::new();
         object.insert("kind".into(), resource.kind.into());
@@ -77,7 +79,9 @@ impl Decoder<'_> {
         let given = match value {
             Value::Null => &empty,
             Value::Object(members) => members,
-            _ => return Err(self.mismatch(value, parent, &format!("v1.{}", kind.name))),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(self.mismatch(value, parent, &format!("v1.{}", kind.name)));
+            }
         };
         let mut fault = None;
         let mut read = Map::new();
@@ -148,7 +152,9 @@ impl Decoder<'_> {
             let text = match value {
                 Value::Null => Value::String(String::new()),
                 Value::String(_) => value.clone(),
-                _ => return Err(self.mismatch(value, parent, "string")),
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    return Err(self.mismatch(value, parent, "string"));
+                }
             };
             texts.insert(key.clone(), text);
         }
@@ -233,9 +239,10 @@ fn in_order(kind: &Struct, mut read: Map<String, Value>) -> Value {
 }
 
 fn zero(shape: &Shape) -> Value {
-    match shape {
-        Shape::Struct(_) => Value::Object(Map::new()),
-        _ => Value::String(String::new()),
+    if matches!(shape, Shape::Struct(_)) {
+        Value::Object(Map::new())
+    } else {
+        Value::String(String::new())
     }
 }
 

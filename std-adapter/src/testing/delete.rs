@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::body::{check_size, content_type, unregistered};
-use super::create::{set_meta, take_meta};
 use super::go_json;
 use super::negotiate::refuse;
+use super::object::{set, set_meta, take_meta};
 use super::read::list_of;
 use super::schema::arrange_meta;
 use super::select::Selector;
@@ -34,7 +34,7 @@ pub(super) fn delete(call: &mut Call<'_>) -> Outcome {
             call.api.clock.time().into(),
         );
         if call.resource.kind == "Namespace" {
-            object["status"] = json!({"phase": "Terminating"});
+            set(&mut object, "", "status", json!({"phase": "Terminating"}));
         } else {
             set_meta(&mut object, "deletionGracePeriodSeconds", 0.into());
         }
@@ -49,9 +49,7 @@ pub(super) fn delete(call: &mut Call<'_>) -> Outcome {
 /// The object goes at once. A namespace takes all that is in it along.
 fn gone(call: &mut Call<'_>, old: &Value, is_dry: bool) -> Answer {
     if !is_dry && call.resource.kind == "Namespace" {
-        call.api
-            .store
-            .remove_namespace(&call.target.name().to_owned());
+        call.api.store.remove_namespace(call.target.name());
     } else if !is_dry {
         call.api.store.remove(&call.key());
     }

@@ -5,6 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 /// A request that the server has read, and what became of it.
+///
+/// The log keeps every request, with its body, until it is cleared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoggedRequest {
     /// Counts all requests since the server started, from 1.

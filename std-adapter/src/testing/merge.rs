@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::object::set;
+
 /// An object as the patch library holds it: opened at the top, so its keys are sorted there.
 /// What a patch does not reach into keeps its order.
 pub(super) fn opened(object: &Value) -> Value {
@@ -38,31 +40,47 @@ fn sort_keys(object: &mut Value) {
     }
 }
 
-/// As [`merge`], but owner references are merged by their uid, and finalizers as a set.
+/// The lists that a strategic patch merges, and the member that tells their items apart.
+const MERGED_LISTS: [(&str, &str, &str); 3] = [
+    ("metadata", "ownerReferences", "uid"),
+    ("metadata", "finalizers", ""),
+    ("status", "conditions", "type"),
+];
+
+/// As [`merge`], but some lists are merged too: owner references by their uid, conditions by their
+/// type, finalizers as a set.
 pub(super) fn strategic(target: &mut Value, patch: &Value) {
-    let lists = ["ownerReferences", "finalizers"].map(|key| {
-        let pointer = format!("/metadata/{key}");
+    let lists = MERGED_LISTS.map(|(parent, key, by)| {
+        let pointer = format!("/{parent}/{key}");
         let list = |value: &Value| value.pointer(&pointer).and_then(Value::as_array).cloned();
-        (key, list(target), list(patch))
+        (parent, key, by, list(target), list(patch))
     });
     merge(target, patch);
-    for (key, before, added) in lists {
-        let (Some(mut merged), Some(added)) = (before, added) else {
-            continue;
-        };
-        // What is new comes in front of what was there.
-        for item in added.into_iter().rev() {
-            let same = |other: &&mut Value| match item.get("uid") {
-                Some(uid) => other.get("uid") == Some(uid),
-                None => **other == item,
-            };
-            match merged.iter_mut().find(same) {
-                Some(other) => merge(other, &item),
-                None => merged.insert(0, item),
-            }
+    for (parent, key, by, before, added) in lists {
+        if let (Some(before), Some(added)) = (before, added) {
+            set(
+                target,
+                parent,
+                key,
+                Value::Array(merged_list(before, added, by)),
+            );
         }
-        target["metadata"][key] = Value::Array(merged);
     }
+}
+
+/// What is new comes in front of what was there.
+fn merged_list(mut merged: Vec<Value>, added: Vec<Value>, by: &str) -> Vec<Value> {
+    for item in added.into_iter().rev() {
+        let same = |other: &&mut Value| match item.get(by) {
+            Some(name) => other.get(by) == Some(name),
+            None => **other == item,
+        };
+        match merged.iter_mut().find(same) {
+            Some(other) => merge(other, &item),
+            None => merged.insert(0, item),
+        }
+    }
+    merged
 }
 
 /// A value as Go prints it with `%v`: `map[spec:map[renewTime:now]]`.

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::listener::Shared;
-use super::socket::lock;
+use super::socket::{Busy, lock};
 use super::watch::Plan;
 
 /// From this size on a body is sent in chunks, as Go's HTTP server does.
@@ -22,10 +22,31 @@ const MAX_WITH_LENGTH: usize = 2048;
 const TIME_TO_LEAVE: Duration = Duration::from_millis(20);
 const PIECE: usize = 64 << 10;
 
-/// A body as hyper asks for it.
-pub(super) enum Outgoing {
+/// A body as hyper asks for it. Its connection is busy as long as it is there.
+pub(super) struct Outgoing {
+    content: Source,
+    busy: Option<Busy>,
+}
+
+enum Source {
     Whole(Option<Bytes>),
     Pieces(mpsc::Receiver<io::Result<Bytes>>),
+}
+
+impl Outgoing {
+    /// A body that is known; none where there are no bytes.
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        let bytes = (!bytes.is_empty()).then_some(bytes);
+        Self {
+            content: Source::Whole(bytes),
+            busy: None,
+        }
+    }
+
+    /// Keeps the connection busy until the body has left.
+    pub(super) fn keep(&mut self, busy: Busy) {
+        self.busy = Some(busy);
+    }
 }
 
 impl Body for Outgoing {
@@ -36,25 +57,25 @@ impl Body for Outgoing {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Pieces(pieces) => pieces
+        match &mut self.get_mut().content {
+            Source::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Source::Pieces(pieces) => pieces
                 .poll_recv(cx)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        matches!(self.content, Source::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(None) => SizeHint::with_exact(0),
-            Self::Whole(Some(bytes)) if bytes.len() <= MAX_WITH_LENGTH => {
+        match &self.content {
+            Source::Whole(None) => SizeHint::with_exact(0),
+            Source::Whole(Some(bytes)) if bytes.len() <= MAX_WITH_LENGTH => {
                 SizeHint::with_exact(bytes.len() as u64)
             }
-            Self::Whole(Some(_)) | Self::Pieces(_) => SizeHint::default(),
+            Source::Whole(Some(_)) | Source::Pieces(_) => SizeHint::default(),
         }
     }
 }
@@ -75,13 +96,17 @@ pub(super) struct Ended;
 impl Outlet {
     pub(super) fn new(left: Option<usize>, pause: Option<Duration>) -> (Self, Outgoing) {
         let (pieces, receiver) = mpsc::channel(1);
+        let content = Source::Pieces(receiver);
         (
             Self {
                 pieces,
                 left,
                 pause,
             },
-            Outgoing::Pieces(receiver),
+            Outgoing {
+                content,
+                busy: None,
+            },
         )
     }
 

@@ -13,6 +13,7 @@ use super::go_json::{self, Document};
 use super::json_patch;
 use super::merge::{self, go_map};
 use super::negotiate::{options, refuse};
+use super::object::set;
 use super::status::{
     Cause, bad_request, details, failure, not_found, too_large, unprocessable_patch,
 };
@@ -91,7 +92,7 @@ fn by_merge(call: &Call<'_>, old: &Value) -> Result<Changed, Box<Answer>> {
     match &patch.value {
         Value::Object(_) => {}
         Value::Null => return Err(bad_request("Invalid JSON Patch")),
-        other => {
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let found = go_type(other);
             return Err(bad_request(&format!(
                 "error decoding patch: json: cannot unmarshal {found} into Go value of type \
@@ -104,7 +105,7 @@ fn by_merge(call: &Call<'_>, old: &Value) -> Result<Changed, Box<Answer>> {
     // Null is no way to take the book-keeping away.
     let managed = patch.value.pointer("/metadata/managedFields");
     if let (Some(Value::Null), Some(kept)) = (managed, old.pointer("/metadata/managedFields")) {
-        value["metadata"]["managedFields"] = kept.clone();
+        set(&mut value, "metadata", "managedFields", kept.clone());
     }
     let shown = compact(&value);
     Ok(Changed {

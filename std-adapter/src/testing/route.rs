@@ -108,6 +108,12 @@ impl Target {
         GROUPS.contains(&self.group.as_str())
     }
 
+    /// `leases`, or `nodes/status`.
+    pub(super) fn resource_path(&self) -> String {
+        let slash = if self.subresource.is_empty() { "" } else { "/" };
+        format!("{}{slash}{}", self.resource, self.subresource)
+    }
+
     /// `leases.coordination.k8s.io`, or `nodes`.
     pub(super) fn qualified(&self) -> String {
         self.qualify(&self.resource)
@@ -177,6 +183,11 @@ pub(super) fn route(request: &Request) -> Route {
     Route::Api(target)
 }
 
+/// Whether the status is a subresource, to be written apart from the rest.
+pub(super) fn has_status(resource: &Resource) -> bool {
+    matches!(resource.kind, "Node" | "Namespace")
+}
+
 fn served(target: &Target, path: &str) -> Option<&'static Resource> {
     let found = SERVED.iter().find(|resource| {
         resource.group == target.group
@@ -186,7 +197,12 @@ fn served(target: &Target, path: &str) -> Option<&'static Resource> {
     let has_namespace = !target.namespace.is_empty();
     let is_everywhere = target.is_collection && matches!(target.verb, "list" | "watch");
     let is_place_right = !found.namespaced || has_namespace || is_everywhere;
-    let is_whole = target.subresource.is_empty() || target.subresource == "finalize";
+    let is_whole = match target.subresource.as_str() {
+        "" => true,
+        "finalize" => found.kind == "Namespace",
+        "status" => has_status(found),
+        _ => false,
+    };
     let is_clean = !path.contains("%2F") && !path.contains("%2f") && !path.contains("/../");
     (is_place_right && is_whole && is_clean).then_some(found)
 }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::access::{Access, Denial, Rights, Token};
 use super::api::Api;
-use super::create::{set_meta, take_meta};
 use super::fault::Rule;
 use super::listener::{Command, Shared, Thread};
 use super::log::{Log, LoggedRequest};
+use super::object::{set, set_meta, take_meta};
 use super::schema::{arrange_lease, arrange_meta};
 use super::socket::lock;
 use super::store::Key;
@@ -170,7 +170,7 @@ impl ApiServer {
         let now = api.clock.time();
         set_meta(&mut object, "deletionTimestamp", now.into());
         arrange_meta(&mut object);
-        object["status"] = json!({"phase": "Terminating"});
+        set(&mut object, "", "status", json!({"phase": "Terminating"}));
         api.store.put(Key::of("namespaces", "", name), object);
         true
     }
@@ -237,6 +237,12 @@ impl ApiServer {
         let mut api = lock(&self.shared.api);
         api.bookmarks += 1;
         api.store.wake();
+    }
+
+    /// Stops the server's wall clock, or lets it go on from the host's. A stopped one can still be
+    /// set by [`ApiServer::set_clock_skew_s`].
+    pub fn hold_clock(&self, is_held: bool) {
+        lock(&self.shared.api).clock.hold(is_held);
     }
 
     /// Sets the server's wall clock, which shows in the header `Date` and in timestamps of

@@ -44,13 +44,7 @@ impl Meter {
     pub(super) fn begin_request(&self) -> (u64, Arc<AtomicU64>) {
         let written = Arc::new(AtomicU64::new(0));
         *lock(&self.written) = Arc::clone(&written);
-        self.requests_open.fetch_add(1, Ordering::Relaxed);
         (self.bytes_in.swap(0, Ordering::Relaxed), written)
-    }
-
-    pub(super) fn end_request(&self) {
-        self.requests_open.fetch_sub(1, Ordering::Relaxed);
-        *lock(&self.last_used) = Instant::now();
     }
 
     /// The connection will end with a reset in place of an orderly close.
@@ -73,6 +67,24 @@ impl Meter {
             })
             .await;
         }
+    }
+}
+
+/// Keeps a connection from being idle: a request that is not answered to its end.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Meter>);
+
+impl Busy {
+    pub(super) fn new(meter: &Arc<Meter>) -> Self {
+        meter.requests_open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(meter))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.requests_open.fetch_sub(1, Ordering::Relaxed);
+        *lock(&self.0.last_used) = Instant::now();
     }
 }
 
@@ -120,10 +132,17 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        // Counted first, so that who has read an answer finds it counted.
+        let counter = Arc::clone(&lock(&this.meter.written));
+        counter.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let result = Pin::new(&mut this.stream).poll_write(cx, bytes);
-        if let Poll::Ready(Ok(written)) = &result {
-            lock(&this.meter.written).fetch_add(*written as u64, Ordering::Relaxed);
-        }
+        let written = if let Poll::Ready(Ok(written)) = &result {
+            *written
+        } else {
+            0
+        };
+        let unwritten = bytes.len().saturating_sub(written);
+        counter.fetch_sub(unwritten as u64, Ordering::Relaxed);
         result
     }
 

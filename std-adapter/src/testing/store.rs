@@ -1,7 +1,8 @@
 //! The objects, their versions, and the history that watches read.
 
+use core::hash::BuildHasher;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use super::route::Resource;
 /// compacted its storage.
 const FIRST_VERSION: u64 = 100;
 /// How many changes are remembered for watches; older versions are answered by 410.
-const MAX_HISTORY: usize = 100_000;
+const MAX_HISTORY: usize = 10_000;
 
 /// Where an object is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,9 +6,11 @@ use super::access::forbidden;
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::body::{self, Sent};
-use super::create::{check_namespace, new_object, set_meta, size_limit, take_meta, writer};
+use super::create::{check_namespace, new_object, size_limit, writer};
 use super::managed;
 use super::negotiate::options;
+use super::object::{set_meta, take_meta};
+use super::route::has_status;
 use super::schema::{arrange_meta, drop_gated_fields};
 use super::status::{Cause, MODIFIED, bad_request, conflict, internal, invalid, not_found};
 use super::store::version_of;
@@ -141,6 +143,7 @@ pub(super) fn replace(call: &mut Call<'_>, old: &Value, sent: Sent) -> Outcome {
         mut warnings,
         managed,
     } = sent;
+    keep_other_part(call, old, &mut new);
     keep_system_fields(old, &mut new);
     dedupe_owners(&mut new, &mut warnings);
     let causes = validate::update(call.resource, old, &new);
@@ -198,8 +201,25 @@ fn keep_system_fields(old: &Value, new: &mut Value) {
             set_meta(new, key, value.clone());
         }
     }
-    if let (Some(status), Value::Object(members)) = (old.get("status"), new) {
-        members.entry("status").or_insert_with(|| status.clone());
+}
+
+/// Where the status is a subresource, the one cannot be changed with the other.
+fn keep_other_part(call: &Call<'_>, old: &Value, new: &mut Value) {
+    if !has_status(call.resource) {
+        return;
+    }
+    let status = if call.target.subresource == "status" {
+        let status = new.get("status").cloned();
+        let version = new.pointer("/metadata/resourceVersion").cloned();
+        *new = old.clone();
+        set_meta(new, "resourceVersion", version.unwrap_or_default());
+        status
+    } else {
+        old.get("status").cloned()
+    };
+    if let Value::Object(members) = new {
+        members.shift_remove("status");
+        members.extend(status.map(|status| ("status".to_owned(), status)));
     }
 }
 

@@ -8,6 +8,7 @@ use super::answer::{Answer, Content, Outcome};
 use super::api::{Api, Call};
 use super::encode::compact;
 use super::negotiate::{Form, keep_metadata, refuse};
+use super::object::set_meta;
 use super::read::{PATIENCE, asked_version, number};
 use super::request::Request;
 use super::route::Resource;
@@ -209,7 +210,7 @@ impl Plan {
             (Some(_), Some(after)) => Some(("MODIFIED", after)),
             (Some(mut before), None) => {
                 let version = change.version.to_string();
-                before["metadata"]["resourceVersion"] = version.into();
+                set_meta(&mut before, "resourceVersion", version.into());
                 Some(("DELETED", before))
             }
         }
@@ -228,7 +229,7 @@ impl Plan {
             "metadata": {"resourceVersion": version.to_string()}, "spec": {},
         });
         if let Some(annotations) = annotations {
-            object["metadata"]["annotations"] = annotations;
+            set_meta(&mut object, "annotations", annotations);
         }
         self.line("BOOKMARK", object)
     }

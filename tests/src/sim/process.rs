@@ -138,8 +138,8 @@ impl<M: Subject> Process<M> {
         self.config.seed = self.random.next_u64();
         let now = self.clock.now(at_us);
         self.machine = Some(make(self.config, now));
-        self.lawyer = (self.watch == Watch::Full)
-            .then(|| Lawyer::new(identity, self.config.timing, now));
+        self.lawyer =
+            (self.watch == Watch::Full).then(|| Lawyer::new(identity, self.config.timing, now));
         self.is_done = false;
         self.wake_us = at_us;
         self.largest = now.instant;

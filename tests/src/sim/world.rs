@@ -270,12 +270,19 @@ impl<M: Subject> World<M> {
         self.totals.collisions += 1;
         let process = &mut self.processes[seat];
         process.collisions += 1;
-        let claims = self.claims.get(process.config.identity).copied().unwrap_or(0);
+        let claims = self
+            .claims
+            .get(process.config.identity)
+            .copied()
+            .unwrap_or(0);
         let causes = claims - process.claims + self.disguises;
         if process.collisions <= causes {
             return Ok(());
         }
-        Err(format!("seat {seat} noticed a twin {} times of {causes}", process.collisions))
+        Err(format!(
+            "seat {seat} noticed a twin {} times of {causes}",
+            process.collisions
+        ))
     }
 
     /// Tells the checker whether the process leads.

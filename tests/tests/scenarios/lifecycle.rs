@@ -59,6 +59,16 @@ fn b45_a_restart_never_repeats_the_renew_time_it_finds() {
     assert!(e.write().renew_time > wall(3_600_000));
 }
 
+/// client-go's standbys see renewTime in whole seconds only, and would not see this leader live.
+#[test]
+fn b45_a_restart_over_a_time_from_the_future_is_seen_in_whole_seconds() {
+    let mut e = Driver::new(A);
+    at!(e, 0 => ["GET"]);
+    e.take(held_by("A", 5).renewed(3_600_000));
+    e.settle();
+    assert!(e.write().renew_time.as_unix().0 > wall(3_600_000).as_unix().0);
+}
+
 #[test]
 fn b45_a_restart_waits_where_it_was_told_to() {
     let mut e = Driver::new(Config {

@@ -156,9 +156,7 @@ impl JsonReader {
         if !self.is_key {
             return sink.piece(piece);
         }
-        if self.key.extend_from_slice(piece).is_err() {
-            self.key_too_long = true;
-        }
+        sink.key_piece(piece);
         Ok(())
     }
 
@@ -172,8 +170,7 @@ impl JsonReader {
         }
         self.state = State::Colon;
         if self.heard {
-            let key = (!self.key_too_long).then_some(self.key.as_slice());
-            self.want = sink.key_end(key)?;
+            self.want = sink.key_end(None)?;
             self.raw = self.want == Want::Raw;
         }
         Ok(())
@@ -182,7 +179,7 @@ impl JsonReader {
 
 /// How many bytes from the start stand for themselves in a string: no quote, backslash or control
 /// character, and nothing past ASCII. A word at a time, since most of a body is such text.
-fn plain_length(bytes: &[u8]) -> usize {
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<{ size_of::<usize>() }>();
     let mut length = 0_usize;
     for word in words {
@@ -200,16 +197,16 @@ fn plain_length(bytes: &[u8]) -> usize {
 }
 
 /// The high bit of each byte that is not plain; exact for the lowest such byte, which is all that
-/// is asked ("Bit Twiddling Hacks", determine if a word has a byte less than n).
+/// is asked.
+///
+/// A byte below `n` sets its high bit when `n` is taken away, and so does one from `n + 0x80` on,
+/// which is past ASCII and not plain either. What is carried reaches only bytes above the first.
 const fn special_bytes(word: usize) -> usize {
     const ONES: usize = usize::MAX / 255;
-    const HIGH: usize = ONES << 7;
-    let control = word.wrapping_sub(ONES.wrapping_mul(0x20)) & !word;
-    let quote = word ^ ONES.wrapping_mul(b'"' as usize);
-    let quote = quote.wrapping_sub(ONES) & !quote;
-    let slash = word ^ ONES.wrapping_mul(b'\\' as usize);
-    let slash = slash.wrapping_sub(ONES) & !slash;
-    (control | quote | slash | word) & HIGH
+    let control = word.wrapping_sub(ONES.wrapping_mul(0x20));
+    let quote = (word ^ ONES.wrapping_mul(b'"' as usize)).wrapping_sub(ONES);
+    let slash = (word ^ ONES.wrapping_mul(b'\\' as usize)).wrapping_sub(ONES);
+    (control | quote | slash | word) & (ONES << 7)
 }
 
 const fn is_plain(byte: u8) -> bool {
@@ -268,5 +265,29 @@ const fn utf8(point: u32) -> ([u8; 4], usize) {
             ],
             4,
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_plain_bytes_ends_at_the_first_other_one() {
+        for first in 0..=255_u8 {
+            for second in [b'"', b'\\', 0, 0x1f, b' ', b'a', 0x7f, 0x80, 0xa0, 0xff] {
+                for place in 0..20 {
+                    let mut bytes = [b'a'; 24];
+                    bytes[place] = first;
+                    bytes[place + 1] = second;
+                    let expected = bytes.iter().position(|byte| !is_plain(*byte));
+                    assert_eq!(
+                        plain_length(&bytes),
+                        expected.unwrap_or(bytes.len()),
+                        "{bytes:?}"
+                    );
+                }
+            }
+        }
     }
 }
