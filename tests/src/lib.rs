@@ -12,6 +12,7 @@ pub mod faulty;
 pub mod input;
 pub mod laws;
 pub mod model;
+pub mod mutants;
 pub mod prelude;
 pub mod seen;
 pub mod sim;
