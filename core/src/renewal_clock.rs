@@ -7,6 +7,9 @@ use crate::timestamp::Timestamp;
 /// time of some clients.
 const UNKNOWN: Option<Timestamp> = Timestamp::from_unix(1, 0);
 
+/// With the microsecond that each time adds at least, a second.
+const SECOND_LESS_ONE_US: u64 = 999_999;
+
 /// A civil time and when it was that.
 #[derive(Clone, Copy, Debug)]
 struct Fix {
@@ -48,17 +51,18 @@ impl RenewalClock {
         }
     }
 
-    /// Takes the `renewTime` of a record that names this process: the next must be higher.
+    /// Takes the `renewTime` of a record that names this process: the next must be higher, and
+    /// where it is news by a whole second, or the next would be no sign of life to client-go.
     pub(crate) fn learn_own(&mut self, renew_time: Timestamp, at: Instant) {
         let higher = match self.last {
             Some(last) => last.at(at).is_none_or(|known| renew_time > known),
             None => true,
         };
         if higher {
-            self.last = Some(Fix {
-                time: renew_time,
-                at,
-            });
+            let time = renew_time
+                .checked_add_micros(SECOND_LESS_ONE_US)
+                .unwrap_or(renew_time);
+            self.last = Some(Fix { time, at });
         }
     }
 
@@ -139,12 +143,12 @@ mod tests {
         clock.learn_own(time("2026-01-02T04:00:00Z"), at(0));
         assert_eq!(
             next(&mut clock, 500, "2026-01-02T03:04:05Z"),
-            time("2026-01-02T04:00:00.5Z")
+            time("2026-01-02T04:00:01.499999Z")
         );
         clock.learn_own(time("2026-01-02T01:00:00Z"), at(600));
         assert_eq!(
             next(&mut clock, 600, "2026-01-02T03:04:05Z"),
-            time("2026-01-02T04:00:00.6Z")
+            time("2026-01-02T04:00:01.599999Z")
         );
     }
 

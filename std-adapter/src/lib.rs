@@ -77,3 +77,8 @@ pub use clock::SystemClock;
 pub use error::{ShutdownError, StartError};
 pub use guard::Guard;
 pub use handle::Handle;
+
+/// The programs on the front page, which have to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -256,6 +256,13 @@ async fn stepping_down_hands_over_and_contends_again_later() {
         "{took:?}: within the cooldown"
     );
     assert_eq!(handle.term(), 2);
+    // The guard of the first term stays invalid in the second.
+    assert!(!guard.is_valid());
+    assert_eq!(
+        (guard.term(), guard.fence(), guard.valid_until()),
+        (1, None, None)
+    );
+    assert!(handle.guard().unwrap().is_valid());
 }
 
 #[tokio::test]

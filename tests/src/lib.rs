@@ -19,5 +19,6 @@ pub mod sim;
 pub mod store;
 pub mod subject;
 pub mod text;
+pub mod tidy;
 pub mod timetable;
 pub mod transcript;

@@ -50,6 +50,10 @@ impl World {
         self.lock().now
     }
 
+    pub(super) fn set_back(&self, now: u64) {
+        self.lock().now = now;
+    }
+
     /// From now on no sleep ever ends.
     pub(super) fn kill_timer(&self) {
         self.lock().timer_is_dead = true;
@@ -236,6 +240,7 @@ impl Transport for Scripted {
 #[derive(Debug)]
 pub(super) struct Pinger {
     world: World,
+    latest: Instant,
     at: Instant,
     requests: u32,
     deadline: Option<Instant>,
@@ -248,6 +253,7 @@ impl Pinger {
     pub(super) fn new(world: &World) -> Self {
         Self {
             world: world.clone(),
+            latest: Instant::default(),
             at: Instant::default(),
             requests: 0,
             deadline: None,
@@ -288,6 +294,10 @@ impl Pinger {
 
 impl Machine for Pinger {
     fn poll(&mut self, now: Now) -> Output<'_> {
+        if now.instant < self.latest {
+            self.world.log("the clock went back");
+        }
+        self.latest = now.instant;
         if self
             .deadline
             .is_some_and(|deadline| now.instant >= deadline)

@@ -72,8 +72,9 @@ pub trait Clock {
 
     /// Waits until the monotonic clock has reached `at`; at once if it has.
     ///
-    /// It may end too soon, at the price of a turn of the loop, but a timer that keeps doing so
-    /// keeps the processor busy. One that ends late, in suspend above all, makes the loop late;
-    /// what [`Now`] says decides about leadership all the same.
+    /// It should end where the clock goes back, as a counter does that deep sleep resets: the
+    /// machine wants to know. Otherwise it may end too soon, at the price of a turn of the loop,
+    /// but a timer that keeps doing so keeps the processor busy. One that ends late, in suspend
+    /// above all, makes the loop late; what [`Now`] says decides about leadership all the same.
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }

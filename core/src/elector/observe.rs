@@ -52,8 +52,6 @@ pub(crate) struct Observed {
     pub(crate) must_read: bool,
     /// A write of this process has an unknown outcome.
     pub(crate) ghost: bool,
-    /// A write of this process has been acknowledged, or read back.
-    pub(crate) confirmed: bool,
     pub(crate) sent: SentTimes,
 }
 
@@ -108,7 +106,6 @@ impl Observed {
             seen: Seen::Nothing,
             must_read: false,
             ghost: false,
-            confirmed: false,
             sent: SentTimes::default(),
         }
     }
@@ -138,7 +135,6 @@ impl Observed {
             wait,
         };
         let leader_changed = foreign_name(before) != foreign_name(Some(&new));
-        self.confirmed |= standing == Standing::Mine;
         if standing.is_foreign() {
             self.sent.fresh = 0;
         }
@@ -183,8 +179,12 @@ impl Observed {
 
     /// Takes the record that a write of ours produced.
     pub(crate) fn wrote(&mut self, version: Version, spec: RecordSpec, now: Instant) {
-        self.confirmed = true;
-        let (standing, wait) = (Standing::Mine, Duration::ZERO);
+        let standing = if spec.holder.is_empty() {
+            Standing::Free
+        } else {
+            Standing::Mine
+        };
+        let wait = Duration::ZERO;
         self.settle(Seen::Record(Record {
             version,
             spec,
@@ -215,15 +215,17 @@ impl Observed {
     }
 
     fn judge(&self, spec: &RecordSpec, unchanged: bool, judge: Judge<'_>) -> Standing {
+        // A record that has not moved is whose it was, however many writes got lost since.
+        if let Some(standing) = self.standing().filter(|_| unchanged) {
+            return standing;
+        }
         if spec.holder.is_empty() {
             return Standing::Free;
         }
         if !spec.holder.matches(judge.identity) {
             return Standing::Foreign;
         }
-        // What was mine and has not moved stays mine, however many writes got lost since.
-        let still_mine = unchanged && self.standing() == Some(Standing::Mine);
-        if still_mine || self.sent.has_fresh(spec.renew_time) {
+        if self.sent.has_fresh(spec.renew_time) {
             return Standing::Mine;
         }
         // A creation that outlived its sender's patience, and the records of others: it proves
@@ -231,20 +233,12 @@ impl Observed {
         if self.sent.has(spec.renew_time) {
             return Standing::Foreign;
         }
-        // A process that never wrote meets what its last life left. One that only tried to may
-        // meet it again, as long as nothing in it has moved.
-        let still_restart = unchanged && self.standing() == Some(Standing::Restart);
-        if self.sent.is_empty() || (!self.confirmed && still_restart) {
-            return if judge.own_is_foreign {
-                Standing::Foreign
-            } else {
-                Standing::Restart
-            };
+        // A process that never wrote meets what its last life left.
+        match (self.sent.is_empty(), judge.own_is_foreign) {
+            (true, true) => Standing::Foreign,
+            (true, false) => Standing::Restart,
+            (false, _) => Standing::Twin,
         }
-        if judge.own_is_foreign && !self.confirmed && unchanged {
-            return Standing::Foreign;
-        }
-        Standing::Twin
     }
 
     pub(crate) const fn record(&self) -> Option<&Record> {

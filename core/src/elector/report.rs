@@ -24,8 +24,9 @@ pub struct Report {
     pub clock_ratio_permille: u32,
     /// The same where work uses up its grace: `2·D / (R + D)`.
     pub clock_ratio_with_grace_permille: u32,
-    /// `R − 2·P − T`: an API outage of this length, less the round trips of a GET and a PUT, costs
-    /// nobody the leadership whenever it begins.
+    /// `R − P − max(P, T)`: an API outage of this length, less the round trips of a GET and a PUT,
+    /// costs nobody the leadership whenever it begins. It may begin just before a renewal, which
+    /// is `P` after the last, and its end may meet a try that has just begun.
     pub survived_outage: Duration,
     /// Longest time from a release to the look that finds it, `P·(1 + J)`; then GET and PUT.
     pub graceful_takeover: Duration,
@@ -63,8 +64,8 @@ impl Timing {
             clock_ratio_permille: ratio(d, r, 1_000),
             clock_ratio_with_grace_permille: ratio(d.saturating_mul(2), r.saturating_add(d), 1_000),
             survived_outage: r
-                .saturating_sub(p.saturating_mul(2))
-                .saturating_sub(self.request_timeout),
+                .saturating_sub(p)
+                .saturating_sub(p.max(self.request_timeout)),
             graceful_takeover: jittered,
             crash_takeover: d.saturating_add(jittered).saturating_add(super::LATE),
             slowest_retry: with_jitter(p.max(super::SLOWEST_RETRY), self.jitter_percent),

@@ -26,41 +26,36 @@ pub(super) enum LeaseField {
 }
 
 impl LeaseField {
-    /// The member `key` of the Lease itself.
-    pub(super) fn of_lease(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"kind" => Self::Kind,
-            b"apiVersion" => Self::Passed,
-            b"metadata" => Self::Metadata,
-            b"spec" => Self::Spec,
-            _ => return None,
-        })
-    }
+    /// The members of the Lease itself.
+    pub(super) const LEASE: &[(&[u8], Self)] = &[
+        (b"kind", Self::Kind),
+        (b"apiVersion", Self::Passed),
+        (b"metadata", Self::Metadata),
+        (b"spec", Self::Spec),
+    ];
 
-    /// The member `key` of `metadata`.
-    pub(super) fn of_metadata(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"uid" => Self::Uid,
-            b"resourceVersion" => Self::ResourceVersion,
-            b"creationTimestamp" => Self::CreationTimestamp,
-            b"deletionTimestamp" => Self::DeletionTimestamp,
-            b"labels" => Self::Labels,
-            b"name" | b"namespace" | b"generation" | b"selfLink" | b"managedFields" => Self::Passed,
-            _ => return None,
-        })
-    }
+    /// The members of `metadata`.
+    pub(super) const METADATA: &[(&[u8], Self)] = &[
+        (b"name", Self::Passed),
+        (b"namespace", Self::Passed),
+        (b"uid", Self::Uid),
+        (b"resourceVersion", Self::ResourceVersion),
+        (b"generation", Self::Passed),
+        (b"creationTimestamp", Self::CreationTimestamp),
+        (b"deletionTimestamp", Self::DeletionTimestamp),
+        (b"labels", Self::Labels),
+        (b"managedFields", Self::Passed),
+        (b"selfLink", Self::Passed),
+    ];
 
-    /// The member `key` of `spec`.
-    pub(super) fn of_spec(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"holderIdentity" => Self::HolderIdentity,
-            b"leaseDurationSeconds" => Self::LeaseDurationSeconds,
-            b"acquireTime" => Self::AcquireTime,
-            b"renewTime" => Self::RenewTime,
-            b"leaseTransitions" => Self::LeaseTransitions,
-            _ => return None,
-        })
-    }
+    /// The members of `spec`.
+    pub(super) const SPEC: &[(&[u8], Self)] = &[
+        (b"holderIdentity", Self::HolderIdentity),
+        (b"leaseDurationSeconds", Self::LeaseDurationSeconds),
+        (b"acquireTime", Self::AcquireTime),
+        (b"renewTime", Self::RenewTime),
+        (b"leaseTransitions", Self::LeaseTransitions),
+    ];
 
     /// How its value is read.
     pub(super) const fn want(self) -> Want {

@@ -21,34 +21,21 @@ pub(super) enum StatusField {
 }
 
 impl StatusField {
-    /// The member `key` of the Status itself.
-    pub(super) fn of_status(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"reason" => Self::Reason,
-            b"details" => Self::Details,
-            _ => return None,
-        })
-    }
+    /// The members of the Status itself.
+    pub(super) const STATUS: &[(&[u8], Self)] =
+        &[(b"reason", Self::Reason), (b"details", Self::Details)];
 
-    /// The member `key` of `details`.
-    pub(super) fn of_details(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"name" => Self::DetailsName,
-            b"kind" => Self::DetailsKind,
-            b"retryAfterSeconds" => Self::RetryAfterSeconds,
-            b"causes" => Self::Causes,
-            _ => return None,
-        })
-    }
+    /// The members of `details`.
+    pub(super) const DETAILS: &[(&[u8], Self)] = &[
+        (b"name", Self::DetailsName),
+        (b"kind", Self::DetailsKind),
+        (b"retryAfterSeconds", Self::RetryAfterSeconds),
+        (b"causes", Self::Causes),
+    ];
 
-    /// The member `key` of one of the causes.
-    pub(super) fn of_cause(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"reason" => Self::CauseReason,
-            b"field" => Self::CauseField,
-            _ => return None,
-        })
-    }
+    /// The members of one of the causes.
+    pub(super) const CAUSE: &[(&[u8], Self)] =
+        &[(b"reason", Self::CauseReason), (b"field", Self::CauseField)];
 
     /// How its value is read.
     pub(super) const fn want(self) -> Want {

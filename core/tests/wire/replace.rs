@@ -1,12 +1,15 @@
 //! Updates lose nothing of a Lease: by PUT from the keep buffer, or by merge patch.
 
 use kubelease_core::lease::Label;
+use kubelease_core::prng::Prng;
 use kubelease_core::protocol::{Changes, Failure};
 use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
 use kubelease_core::wire::http::Method;
 use serde_json::{Value, json};
 
 use crate::bodies;
+use crate::decode::mutated;
+use crate::oracle;
 use crate::session::{Script, Step, answer, at, path, sent, update, written};
 
 const RICH_VERSION: &str = "18446744073709551615";
@@ -35,7 +38,11 @@ fn expected_put(body: &str, version: &str) -> Value {
     ] {
         metadata.remove(own);
     }
-    if metadata.get("labels").is_some_and(Value::is_null) {
+    // No labels at all are the same as none.
+    if metadata
+        .get("labels")
+        .is_some_and(|labels| labels.is_null() || *labels == json!({}))
+    {
         metadata.remove("labels");
     }
     metadata.insert("name".into(), json!("a"));
@@ -94,6 +101,30 @@ fn a_put_writes_back_all_that_is_not_ours() {
             assert_eq!(put, expected_put(body, &version), "{split}");
         }
     }
+}
+
+#[test]
+fn a_put_writes_back_all_of_thousands_of_other_leases() {
+    let mut random = Prng::new(2);
+    let mut puts = 0;
+    for round in 0..10_000 {
+        let body = mutated(&mut random);
+        let Some(record) = oracle::record(&body) else {
+            continue;
+        };
+        puts += 1;
+        let (body, version) = (
+            String::from_utf8(body).unwrap(),
+            record.version.resource_version,
+        );
+        let mut keep = [0; 4_096];
+        let split = [1, 5, usize::MAX][round % 3];
+        let mut session = after_reading(&body, split, version.as_str(), put_only(&mut keep));
+        let id = sent(&mut session);
+        let put: Value = serde_json::from_str(&written(&session, id).2).unwrap();
+        assert_eq!(put, expected_put(&body, version.as_str()), "{body}");
+    }
+    assert!(puts > 1_000, "{puts}");
 }
 
 #[test]

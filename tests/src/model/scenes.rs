@@ -46,7 +46,7 @@ pub const SCENES: [Scene; 12] = [
         },
         large: Bounds {
             slow: 3,
-            ..quiet(11)
+            ..quiet(10)
         },
     },
     Scene {
@@ -81,10 +81,10 @@ pub const SCENES: [Scene; 12] = [
             ..quiet(4)
         },
         large: Bounds {
-            stops: 2,
+            stops: 1,
             slow: 1,
             failures: 1,
-            ..quiet(5)
+            ..quiet(6)
         },
     },
     Scene {
@@ -96,8 +96,8 @@ pub const SCENES: [Scene; 12] = [
         },
         large: Bounds {
             step_downs: 1,
-            slow: 2,
-            ..quiet(7)
+            slow: 1,
+            ..quiet(12)
         },
     },
     Scene {
@@ -107,8 +107,9 @@ pub const SCENES: [Scene; 12] = [
             ..quiet(EXPIRY)
         },
         large: Bounds {
-            stalls: 2,
-            ..quiet(EXPIRY + 2)
+            stalls: 1,
+            slow: 2,
+            ..quiet(EXPIRY)
         },
     },
     Scene {
@@ -121,8 +122,7 @@ pub const SCENES: [Scene; 12] = [
         large: Bounds {
             stalls: 1,
             stops: 1,
-            slow: 1,
-            ..quiet(9)
+            ..quiet(12)
         },
     },
     Scene {
@@ -136,7 +136,7 @@ pub const SCENES: [Scene; 12] = [
             deletions: 1,
             stalls: 1,
             slow: 1,
-            ..quiet(EXPIRY + 1)
+            ..quiet(EXPIRY)
         },
     },
     Scene {

@@ -1,7 +1,5 @@
 //! What the entries of a schedule do to a world.
 
-use kubelease_core::time::Instant;
-
 use super::plan::rate_in;
 use super::queue::Due;
 use super::schedule::{Call, Entry, What};
@@ -117,8 +115,7 @@ impl<M: Subject> World<M> {
     /// The host of a clock that starts anew wakes up: it was its sleep that reset it.
     pub(super) fn reset_clock(&mut self, seat: usize, local_ms: u64) -> Result<(), String> {
         let process = &mut self.processes[seat];
-        let shown = process.clock.instant(self.at_us);
-        if shown <= Instant::from_millis(local_ms + 1_001) {
+        if !process.sees_reset(local_ms) {
             return Ok(());
         }
         process.clock.reset(self.at_us, local_ms * 1_000);

@@ -31,6 +31,8 @@ pub struct Process<M> {
     pub flight: Option<Flight>,
     /// Requests of this life.
     pub requests: u32,
+    /// Writes among them.
+    pub writes: u32,
     /// The version that its last acknowledged write made.
     pub acked: u64,
     /// Writes and reads since they were last counted.
@@ -105,6 +107,7 @@ impl<M: Subject> Process<M> {
             asleep_until_us: 0,
             flight: None,
             requests: 0,
+            writes: 0,
             acked: 0,
             writes_and_reads: (0, 0),
             claims: 0,
@@ -144,6 +147,7 @@ impl<M: Subject> Process<M> {
         self.wake_us = at_us;
         self.largest = now.instant;
         self.requests = 0;
+        self.writes = 0;
         self.claims = 0;
         self.collisions = 0;
     }
@@ -304,6 +308,13 @@ impl<M: Subject> Process<M> {
         Ok(taken)
     }
 
+    /// Whether a clock that starts anew at `local_ms` shows to the machine that it did: no clock
+    /// may stand still for a process, and one that is set ahead of all it was told seems to.
+    #[must_use]
+    pub const fn sees_reset(&self, local_ms: u64) -> bool {
+        local_ms + 1_000 < self.largest.as_millis()
+    }
+
     /// The application calls.
     pub fn call(&mut self, at_us: u64, call: impl FnOnce(&mut M, Now)) {
         let now = self.noisy(at_us);
@@ -363,6 +374,7 @@ impl<M: Subject> Process<M> {
         };
         if op.spec().is_some() {
             self.writes_and_reads.0 += 1;
+            self.writes += 1;
         } else {
             self.writes_and_reads.1 += 1;
         }

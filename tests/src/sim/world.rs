@@ -26,6 +26,9 @@ use crate::subject::Subject;
 /// How long requests are counted at the end.
 pub(super) const QUIET_US: u64 = 60_000_000;
 
+/// How many of its own writes a process knows again.
+const REMEMBERED: u32 = 8;
+
 /// A world.
 #[derive(Debug)]
 pub struct World<M> {
@@ -43,6 +46,8 @@ pub struct World<M> {
     pub(super) checker: Checker,
     pub(super) totals: Totals,
     pub(super) end_us: u64,
+    /// How many terms there had been when the quiet began.
+    pub(super) terms_before_quiet: u64,
     /// Writes that made somebody the holder, by identity.
     claims: BTreeMap<&'static str, u64>,
     /// Edits after which a process does not know its own record again.
@@ -107,6 +112,7 @@ impl<M: Subject> World<M> {
             checker: Checker::new(processes.len(), strictness),
             totals: Totals::default(),
             end_us: u64::MAX,
+            terms_before_quiet: 0,
             claims: BTreeMap::new(),
             disguises: 0,
             log: Log::new(keep_log),
@@ -317,6 +323,7 @@ impl<M: Subject> World<M> {
         self.log_of(seat, format_args!("-> {id:?} {}", op.name()));
         let process = &self.processes[seat];
         let (life, identity, number) = (process.life, process.config.identity, process.requests);
+        let writes = process.writes;
         let names = [
             self.plan.seed,
             seat as u64,
@@ -352,6 +359,7 @@ impl<M: Subject> World<M> {
                 asker,
                 identity,
                 op,
+                writes,
                 back_us,
                 luck,
             };
@@ -395,17 +403,27 @@ impl<M: Subject> World<M> {
             }
             let said = self.server.apply(&arrival.op, self.at_us);
             self.owner = Some(writer);
-            if matches!(arrival.op.name(), "create" | "acquire") {
-                *self.claims.entry(identity).or_default() += 1;
-                let process = &mut self.processes[seat];
-                process.claims += u64::from(process.life == life);
-            }
+            self.count_claim(arrival);
             if twin {
                 self.outside(self.server.version());
             }
             return Ok(said);
         }
         Ok(self.server.apply(&arrival.op, self.at_us))
+    }
+
+    /// Counts what others with this identity can take for a twin's write: one that claims the
+    /// lease, any of a dead process, and one that is so late that its own process forgot it.
+    fn count_claim(&mut self, arrival: &Arrival) {
+        let process = &mut self.processes[arrival.asker.seat];
+        let lives = process.life == arrival.asker.life;
+        if lives && process.writes >= arrival.writes + REMEMBERED {
+            self.disguises += 1;
+        }
+        if !lives || matches!(arrival.op.name(), "create" | "acquire") {
+            *self.claims.entry(arrival.identity).or_default() += 1;
+            process.claims += u64::from(lives);
+        }
     }
 
     /// Whether the record is that of another living process with this identity.
