@@ -19,6 +19,8 @@ pub(crate) struct Node {
     pub(crate) is_stalled: bool,
     /// The last request that was handed out.
     pub(crate) last: RequestId,
+    /// When that was, if it was a write.
+    wrote_at: Option<Instant>,
     /// When it wants to run next, by its own clock.
     wakes_at: Option<Instant>,
     /// Whether `StartedLeading` was taken last, and not `StoppedLeading`.
@@ -47,6 +49,7 @@ impl Node {
             is_up: true,
             is_stalled: false,
             last: RequestId::default(),
+            wrote_at: None,
             wakes_at: Some(now.instant),
             started: false,
             ceases_at: Instant::default(),
@@ -85,6 +88,7 @@ impl Node {
                         return Err("a release before work has ceased");
                     }
                     self.last = id;
+                    self.wrote_at = Some(now.instant).filter(|_| wish.is_write());
                     sent = Some((id, wish));
                 }
                 Output::WaitUntil(at) if at <= now.instant => {
@@ -129,14 +133,15 @@ impl Node {
         Ok(())
     }
 
-    /// Gives it the answer to `id`; to be settled after.
+    /// Gives it the answer to `id`; to be settled after. Says whether leadership began or went on
+    /// by it, which laws L5 and L7 allow for few answers.
     pub(crate) fn answer(
         &mut self,
         bounds: &Bounds,
         now_us: u64,
         id: RequestId,
         answer: Answer,
-    ) -> Result<(), StaleRequest> {
+    ) -> Result<bool, &'static str> {
         let record;
         let reply = match answer {
             Answer::Lease(stored) => {
@@ -148,7 +153,30 @@ impl Node {
             Answer::GatewayTimeout => Reply::ServerError(504),
         };
         let now = self.now(bounds, now_us);
-        self.elector.handle_response(now, id, Response::new(reply))
+        let before = self.elector.leading_until();
+        let pending = self.elector.in_flight();
+        let is_live =
+            pending.is_some_and(|request| request.id == id && now.instant < request.deadline);
+        let taken = self.elector.handle_response(now, id, Response::new(reply));
+        if taken.is_ok() != is_live {
+            return Err("an answer that is dead was taken, or one that lives was not");
+        }
+        let end = self.elector.leading_until();
+        if end <= before {
+            return Ok(false);
+        }
+        let earned = self.earns_until(bounds).filter(|_| is_live);
+        if end == earned {
+            Ok(true)
+        } else {
+            Err("leadership that no write has earned")
+        }
+    }
+
+    /// How long leadership lasts by the last request, if it is acknowledged.
+    fn earns_until(&self, bounds: &Bounds) -> Option<Instant> {
+        let deadline = bounds.config(self.author.who).timing.renew_deadline;
+        self.wrote_at.map(|sent| sent.saturating_add(deadline))
     }
 
     /// Tells it that the connection of `id` broke.

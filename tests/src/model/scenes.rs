@@ -78,7 +78,7 @@ pub const SCENES: [Scene; 12] = [
         small: Bounds {
             stops: 1,
             slow: 1,
-            ..quiet(4)
+            ..quiet(3)
         },
         large: Bounds {
             stops: 1,
@@ -92,7 +92,7 @@ pub const SCENES: [Scene; 12] = [
         small: Bounds {
             step_downs: 1,
             slow: 1,
-            ..quiet(4)
+            ..quiet(3)
         },
         large: Bounds {
             step_downs: 1,
@@ -117,7 +117,7 @@ pub const SCENES: [Scene; 12] = [
         small: Bounds {
             stalls: 1,
             stops: 1,
-            ..quiet(8)
+            ..quiet(7)
         },
         large: Bounds {
             stalls: 1,
@@ -143,9 +143,10 @@ pub const SCENES: [Scene; 12] = [
         name: "clocks as unlike as can be borne",
         small: Bounds {
             stalls: 1,
+            slow: 1,
             rates: AT_TOLERANCE,
             work: Work::EndsAtOnce,
-            ..quiet(EXPIRY)
+            ..quiet(8)
         },
         large: Bounds {
             stalls: 1,

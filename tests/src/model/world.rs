@@ -389,14 +389,14 @@ impl World {
         if !self.nodes[who].is_up || self.nodes[who].author != message.author {
             return false;
         }
-        let before = self.nodes[who].elector.leading_until();
         let node = Arc::make_mut(&mut self.nodes[who]);
-        // Whether a dead answer has no effect is seen by what follows.
-        let _ = node.answer(bounds, self.now_us, message.id, answer);
-        let is_acknowledged = node.elector.leading_until() > before;
-        node.lost_answer &= !is_acknowledged;
+        let answered = node.answer(bounds, self.now_us, message.id, answer);
+        node.lost_answer &= answered != Ok(true);
+        if let Err(complaint) = answered {
+            self.complain(complaint);
+        }
         self.settle(bounds, who);
-        is_acknowledged
+        answered == Ok(true)
     }
 
     fn tick(&mut self, bounds: &Bounds) {
