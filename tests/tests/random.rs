@@ -3,8 +3,9 @@
 //! `KUBELEASE_SEED=n` replays one seed; a failure prints the seed and what was done last.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
+use core::panic::AssertUnwindSafe;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 
 use kubelease_core::Timestamp;
 use kubelease_core::lease::RecordTime;
@@ -93,7 +94,7 @@ impl Life {
         self.below(100) < percent
     }
 
-    fn note(&mut self, what: impl std::fmt::Debug) {
+    fn note(&mut self, what: impl core::fmt::Debug) {
         let text = format!("{:?}: {what:?}", self.e.now().instant);
         self.done.push_back(text);
         if self.done.len() > 30 {

@@ -93,6 +93,8 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// What was said.
     pub said: Said,
+    /// Whether no storm had a hand in it.
+    pub is_genuine: bool,
 }
 
 /// What an answer says.

@@ -23,9 +23,6 @@ use super::server::Server;
 use super::totals::Totals;
 use crate::subject::Subject;
 
-/// How long requests are counted at the end.
-pub(super) const QUIET_US: u64 = 60_000_000;
-
 /// How many of its own writes a process knows again.
 const REMEMBERED: u32 = 8;
 
@@ -207,7 +204,7 @@ impl<M: Subject> World<M> {
                 let process = &mut self.processes[asker.seat];
                 let never_creates = process.config.create == Create::Never;
                 if process.answer(self.at_us, asker.id, &answer)? {
-                    let healthy = answer.said.is_healthy(never_creates);
+                    let healthy = answer.is_genuine && answer.said.is_healthy(never_creates);
                     self.contacts[asker.seat].ended(self.at_us, healthy);
                 }
                 self.drive(asker.seat)
