@@ -4,7 +4,6 @@
 //! simulate --seeds N [--from S] [--mix NAME]
 //! simulate --seed S [--mix NAME] [--log]
 //! ```
-#![expect(clippy::std_instead_of_core, reason = "it runs on a host")]
 
 use std::process::ExitCode;
 
