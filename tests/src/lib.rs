@@ -6,6 +6,8 @@ pub mod driver;
 pub mod faulty;
 pub mod input;
 pub mod laws;
+pub mod model;
+pub mod mutants;
 pub mod prelude;
 pub mod seen;
 pub mod sim;
