@@ -137,10 +137,7 @@ impl<M: Subject> Process<M> {
         }
     }
 
-    /// A new process starts here.
-    ///
-    /// # Errors
-    /// Where the configuration is refused.
+    /// A new process starts here, with a machine that `make` makes.
     pub fn start(
         &mut self,
         at_us: u64,
