@@ -53,6 +53,7 @@
 extern crate std;
 
 mod backoff;
+mod dns;
 #[cfg(feature = "async")]
 pub mod drive;
 pub mod elector;

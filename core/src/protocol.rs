@@ -13,6 +13,7 @@ use crate::timestamp::Timestamp;
     reason = "a driver has to handle every output"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an output that is not followed is lost: it is not said twice"]
 pub enum Output<'a> {
     /// Something that the application may want to know. Poll again.
     Event(Event),
@@ -125,12 +126,14 @@ pub enum Verb {
     Get,
     /// `create`.
     Create,
-    /// `update`, or `patch` where the session writes merge patches.
+    /// A write over a lease that exists. The right is `update`, or `patch` where the session
+    /// writes merge patches.
     Update,
 }
 
 impl Verb {
-    /// The verb as a Role spells it.
+    /// The right's name in a Role, but for merge patches, which need `patch`, and for creating by
+    /// PUT, which needs `update` as well.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

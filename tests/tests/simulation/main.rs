@@ -3,6 +3,7 @@
 #![expect(clippy::std_instead_of_core, reason = "tests run on a host")]
 
 mod adversary;
+mod duel;
 mod impostors;
 mod promises;
 mod worlds;
