@@ -8,7 +8,7 @@
 
 use std::process::ExitCode;
 
-use kubelease_tests::sim::minimise::minimise;
+use kubelease_tests::sim::minimise::explain;
 use kubelease_tests::sim::mix::Mix;
 use kubelease_tests::sim::plan::Plan;
 use kubelease_tests::sim::totals::Totals;
@@ -71,7 +71,7 @@ impl Arguments {
             if let Some(violation) = outcome.violation {
                 println!("seed {seed}, mix {}: {violation}", plan.mix.name);
                 if shown < SHOWN_MAX && !self.log {
-                    show(&plan);
+                    println!("{}", explain(&plan));
                 }
                 shown += 1;
             }
@@ -95,19 +95,4 @@ impl Arguments {
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("expected a number, found {text}"))
-}
-
-/// Prints the smallest schedule of `plan` that goes wrong, and its log.
-fn show(plan: &Plan) {
-    let fails = |plan: &Plan| world::run(plan, false).violation.is_some();
-    let least = minimise(plan, fails);
-    println!(
-        "schedule of {} of {} entries:",
-        least.schedule.len(),
-        plan.schedule.len()
-    );
-    for entry in &least.schedule {
-        println!("  {entry:?}");
-    }
-    println!("{}", world::run(&least, true).log);
 }

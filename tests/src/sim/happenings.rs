@@ -152,7 +152,7 @@ impl<M: Subject> World<M> {
         if dangerous {
             self.outside(version);
         }
-        self.disguises += u64::from(edit == Edit::Times);
+        self.disguises += u64::from(matches!(edit, Edit::Times | Edit::Remake));
         if matches!(
             edit,
             Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times

@@ -1,6 +1,7 @@
 //! [`Process`]: one machine on one host, driven by the letter of its contract.
 
 use kubelease_core::elector::{Config, POLLS_MAX};
+use kubelease_core::lease::RecordTime;
 use kubelease_core::protocol::{Event, Failure, Output, RequestId, StopReason};
 use kubelease_core::time::{Duration, Instant, Now};
 
@@ -11,6 +12,9 @@ use super::plan::Seat;
 use super::random::Random;
 use crate::seen::Seen;
 use crate::subject::Subject;
+
+/// How many of its own writes a process knows again.
+pub const REMEMBERED: usize = 8;
 
 /// A process.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Process<M> {
     pub writes_and_reads: (u64, u64),
     /// Writes of this life that made it the holder.
     pub claims: u64,
+    /// The times of its last writes, newest first.
+    pub sent_times: [RecordTime; REMEMBERED],
     /// How often this life met a twin.
     pub collisions: u64,
     /// Whether the machine has ended.
@@ -111,6 +117,7 @@ impl<M: Subject> Process<M> {
             acked: 0,
             writes_and_reads: (0, 0),
             claims: 0,
+            sent_times: [RecordTime::Absent; REMEMBERED],
             collisions: 0,
             is_done: false,
             rests_until_us: 0,
@@ -356,7 +363,8 @@ impl<M: Subject> Process<M> {
         let timeout = self
             .largest
             .saturating_add(self.config.timing.request_timeout);
-        if deadline > until.map_or(timeout, |until| until.min(timeout)) {
+        let latest = until.map_or(timeout, |until| until.min(timeout));
+        if self.watch != Watch::Nothing && deadline > latest {
             return Err(format!("L5: {id:?} outlives its timeout or leadership"));
         }
         if self.flight.is_some() {
@@ -372,7 +380,9 @@ impl<M: Subject> Process<M> {
                 !op.name().starts_with("release")
             }
         };
-        if op.spec().is_some() {
+        if let Some(spec) = op.spec() {
+            self.sent_times.rotate_right(1);
+            self.sent_times[0] = spec.renew_time;
             self.writes_and_reads.0 += 1;
             self.writes += 1;
         } else {

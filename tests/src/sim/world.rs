@@ -15,19 +15,13 @@ use super::mix::Rates;
 use super::net::{Fate, Weather};
 use super::op::{Op, Said};
 use super::plan::{IDENTITIES, Plan, Seat};
-use super::process::{Process, Turn, Watch};
+use super::process::{Process, REMEMBERED, Turn, Watch};
 use super::queue::{Arrival, Asker, Due, Queue};
 use super::random::Random;
 use super::schedule::What;
 use super::server::Server;
 use super::totals::Totals;
 use crate::subject::Subject;
-
-/// How long requests are counted at the end.
-pub(super) const QUIET_US: u64 = 60_000_000;
-
-/// How many of its own writes a process knows again.
-const REMEMBERED: u32 = 8;
 
 /// A world.
 #[derive(Debug)]
@@ -207,7 +201,7 @@ impl<M: Subject> World<M> {
                 let process = &mut self.processes[asker.seat];
                 let never_creates = process.config.create == Create::Never;
                 if process.answer(self.at_us, asker.id, &answer)? {
-                    let healthy = answer.said.is_healthy(never_creates);
+                    let healthy = answer.is_genuine && answer.said.is_healthy(never_creates);
                     self.contacts[asker.seat].ended(self.at_us, healthy);
                 }
                 self.drive(asker.seat)
@@ -417,13 +411,18 @@ impl<M: Subject> World<M> {
     fn count_claim(&mut self, arrival: &Arrival) {
         let process = &mut self.processes[arrival.asker.seat];
         let lives = process.life == arrival.asker.life;
-        if lives && process.writes >= arrival.writes + REMEMBERED {
-            self.disguises += 1;
-        }
+        let forgotten = process.writes.saturating_sub(arrival.writes) >= REMEMBERED as u32;
+        self.disguises += u64::from(lives && forgotten);
         if !lives || matches!(arrival.op.name(), "create" | "acquire") {
             *self.claims.entry(arrival.identity).or_default() += 1;
             process.claims += u64::from(lives);
         }
+        // Twins that go by each other's times come to send the same one now and then.
+        let (seat, time) = (arrival.asker.seat, arrival.op.spec().map(|spec| spec.renew_time));
+        let same = |(other, process): (usize, &Process<M>)| {
+            other != seat && time.is_some_and(|time| process.sent_times.contains(&time))
+        };
+        self.disguises += u64::from(self.processes.iter().enumerate().any(same));
     }
 
     /// Whether the record is that of another living process with this identity.
