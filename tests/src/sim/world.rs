@@ -418,7 +418,10 @@ impl<M: Subject> World<M> {
             process.claims += u64::from(lives);
         }
         // Twins that go by each other's times come to send the same one now and then.
-        let (seat, time) = (arrival.asker.seat, arrival.op.spec().map(|spec| spec.renew_time));
+        let (seat, time) = (
+            arrival.asker.seat,
+            arrival.op.spec().map(|spec| spec.renew_time),
+        );
         let same = |(other, process): (usize, &Process<M>)| {
             other != seat && time.is_some_and(|time| process.sent_times.contains(&time))
         };

@@ -200,3 +200,17 @@ fn a_candidate_tells_of_a_lease_marked_for_deletion_too() {
     at!(e, 2_000 => ["GET"]);
     at!(e, 2_000, held_by("B", 5) => ["wait 4000"]);
 }
+
+#[test]
+fn the_deletion_of_the_next_lease_is_told_again() {
+    let marked = |uid: &str| {
+        let mut lease = held_by("B", 4).uid(uid);
+        lease.record.being_deleted = true;
+        lease
+    };
+    let (mut e, _) = first_look(marked("u1"));
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, Reply::LeaseMissing => ["Leader none"]);
+    at!(e, 4_000 => ["GET"]);
+    at!(e, 4_000, marked("u2") => ["Leader B", "LeaseBeingDeleted"]);
+}

@@ -51,7 +51,10 @@ fn work_overlaps_by_clocks_one_percent_past_2d_by_r_and_d_and_never_one_percent_
         let bound = 2 * d * TRUE_RATE / (r + d);
         for seed in 0..SEEDS {
             let name = format!("{timing:?} seed {seed}");
-            never(&duel(timing, bound * 99 / 100, Rates::WithinGrace, seed), &name);
+            never(
+                &duel(timing, bound * 99 / 100, Rates::WithinGrace, seed),
+                &name,
+            );
             let past = duel(timing, bound * 101 / 100, Rates::WithinGrace, seed);
             let violation = past.violation.unwrap_or_default();
             assert!(violation.contains("still works"), "{name}: {violation}");
@@ -86,5 +89,8 @@ fn duel(timing: Timing, rate: u64, rates: Rates, seed: u64) -> Outcome {
 
 /// Lease duration and renew deadline in milliseconds.
 fn lengths(timing: &Timing) -> (u64, u64) {
-    (timing.lease_duration.as_millis(), timing.renew_deadline.as_millis())
+    (
+        timing.lease_duration.as_millis(),
+        timing.renew_deadline.as_millis(),
+    )
 }

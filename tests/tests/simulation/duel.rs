@@ -57,7 +57,10 @@ impl Duel {
                 seat("ada", timing, TRUE_RATE, 0),
                 seat("bob", watchful, self.rate, SECOND_US),
             ],
-            schedule: vec![during(0, cut_us, way), during(cut_us, over_us, Weather::CUT)],
+            schedule: vec![
+                during(0, cut_us, way),
+                during(cut_us, over_us, Weather::CUT),
+            ],
             band: (TRUE_RATE, self.rate),
             calm_us: over_us,
             due_us: over_us + SECOND_US,
