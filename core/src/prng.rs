@@ -2,7 +2,7 @@
 
 use crate::time::Duration;
 
-/// `xorshift32` (Marsaglia 2003): four bytes of state, no multiplication by 64 bits, period 2³² − 1.
+/// `xorshift32` (Marsaglia 2003): four bytes of state, no 64-bit multiplication, period 2³² − 1.
 ///
 /// It spreads calls out in time and must never make an identity or a secret.
 #[derive(Clone, Debug)]

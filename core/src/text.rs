@@ -1,4 +1,5 @@
-//! Bounded text: [`Text`] holds all of it or refuses, [`Clipped`] keeps what fits and knows the rest.
+//! Bounded text: [`Text`] holds all of it or refuses, [`Clipped`] keeps what fits and knows how
+//! much there was.
 
 use core::fmt;
 

@@ -64,6 +64,8 @@ pub struct Book {
     /// The last renewTime of this identity, written or read, and when that was.
     pub last_time: Option<(Timestamp, Instant)>,
     own_times: VecDeque<Timestamp>,
+    /// The renewTime of the record that was acknowledged or read back last.
+    standing_time: Option<Timestamp>,
 }
 
 impl Book {
@@ -82,6 +84,7 @@ impl Book {
             last_claim: None,
             last_time: None,
             own_times: VecDeque::new(),
+            standing_time: None,
         }
     }
 
@@ -153,6 +156,7 @@ impl Book {
             Some(write) if self.acknowledges(record, write) => {
                 let renews = write.changes() == Some(Changes::Renew);
                 let version = record.version.resource_version.as_str();
+                self.standing_time = Some(write.renew_time);
                 let kept = self.belief.take().filter(|_| renews);
                 self.belief = Some(Belief {
                     sent_at: flight.sent_at,
@@ -172,8 +176,10 @@ impl Book {
         if let Some(time) = time.filter(|time| self.last_time.is_none_or(|last| *time > last.0)) {
             self.last_time = Some((time, self.largest));
         }
-        let mine = time.is_some_and(|time| self.own_times.contains(&time));
-        if !mine {
+        let known = |time| self.own_times.contains(&time) || self.standing_time == Some(time);
+        if time.is_some_and(known) {
+            self.standing_time = time;
+        } else {
             self.end_belief();
         }
     }

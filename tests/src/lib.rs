@@ -17,5 +17,6 @@ pub mod sim;
 pub mod store;
 pub mod subject;
 pub mod text;
+pub mod tidy;
 pub mod timetable;
 pub mod transcript;

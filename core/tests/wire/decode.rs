@@ -133,94 +133,95 @@ pub(crate) fn mutated(random: &mut Prng) -> Vec<u8> {
     bytes
 }
 
+const NO_LEASES: &[(&str, BadAnswer)] = &[
+    ("<html></html>", BadAnswer::NotJson),
+    ("upstream connect error", BadAnswer::NotJson),
+    ("[]", BadAnswer::NotJson),
+    ("null", BadAnswer::NotJson),
+    ("\u{feff}{}", BadAnswer::NotJson),
+    ("{}", BadAnswer::NotALease),
+    (r#"{"a":1}"#, BadAnswer::NotALease),
+    (r#"{"kind":"Status","metadata":{}}"#, BadAnswer::NotALease),
+    (
+        r#"{"kind":"LeaseList","metadata":{"resourceVersion":"1"},"items":[]}"#,
+        BadAnswer::NotALease,
+    ),
+    (r#"{"kind":"Lease"}"#, BadAnswer::NoVersion),
+    (r#"{"metadata":{}}"#, BadAnswer::NoVersion),
+    (
+        r#"{"metadata":{"resourceVersion":""}}"#,
+        BadAnswer::NoVersion,
+    ),
+    (
+        r#"{"metadata":{"resourceVersion":null}}"#,
+        BadAnswer::NoVersion,
+    ),
+    (
+        r#"{"metadata":{"resourceVersion":"123456789012345678901234567890123"}}"#,
+        BadAnswer::VersionTooLong,
+    ),
+    (
+        r#"{"metadata":{"uid":"12345678901234567890123456789012345678901"}}"#,
+        BadAnswer::VersionTooLong,
+    ),
+    (
+        r#"{"metadata":{"resourceVersion":1}}"#,
+        BadAnswer::Malformed,
+    ),
+    (r#"{"metadata":[]}"#, BadAnswer::Malformed),
+    (r#"{"metadata":"m"}"#, BadAnswer::Malformed),
+    (r#"{"kind":false}"#, BadAnswer::Malformed),
+    (r#"{"metadata":{"labels":[]}}"#, BadAnswer::Malformed),
+    (
+        r#"{"spec":{"leaseDurationSeconds":"15"}}"#,
+        BadAnswer::Malformed,
+    ),
+    (
+        r#"{"spec":{"leaseDurationSeconds":15.0}}"#,
+        BadAnswer::Malformed,
+    ),
+    (
+        r#"{"spec":{"leaseDurationSeconds":15e0}}"#,
+        BadAnswer::Malformed,
+    ),
+    (
+        r#"{"spec":{"leaseDurationSeconds":2147483648}}"#,
+        BadAnswer::Malformed,
+    ),
+    (
+        r#"{"spec":{"leaseDurationSeconds":true}}"#,
+        BadAnswer::Malformed,
+    ),
+    (r#"{"spec":{"renewTime":5}}"#, BadAnswer::Malformed),
+    (r#"{"spec":{},"spec":{}}"#, BadAnswer::Malformed),
+    (
+        r#"{"kind":"Lease","\u006bind":"Lease"}"#,
+        BadAnswer::Malformed,
+    ),
+    (
+        r#"{"metadata":{"resourceVersion":"1","resourceVersion":"1"}}"#,
+        BadAnswer::Malformed,
+    ),
+    (r#"{"a":01}"#, BadAnswer::Malformed),
+    (r#"{"a":1 2}"#, BadAnswer::Malformed),
+    (r#"{"a":tru}"#, BadAnswer::Malformed),
+    (r#"{"a":"\ud83d"}"#, BadAnswer::Malformed),
+    (r#"{"a":"\ude00"}"#, BadAnswer::Malformed),
+    (r#"{"a":"\ud83d\u0041"}"#, BadAnswer::Malformed),
+    ("{\"a\":\"\u{1}\"}", BadAnswer::Malformed),
+    ("{\"a\":\"\n\"}", BadAnswer::Malformed),
+    (r#"{"a":1}}"#, BadAnswer::Malformed),
+    (r#"{"a":1}{"#, BadAnswer::Malformed),
+    (r#"{"a":1,}"#, BadAnswer::Malformed),
+    (r#"{"a":[1,]}"#, BadAnswer::Malformed),
+    (r#"{"a":[1}"#, BadAnswer::Malformed),
+];
+
 #[test]
 fn err_bodies_that_are_no_lease() {
-    let table = [
-        ("<html></html>", BadAnswer::NotJson),
-        ("upstream connect error", BadAnswer::NotJson),
-        ("[]", BadAnswer::NotJson),
-        ("null", BadAnswer::NotJson),
-        ("\u{feff}{}", BadAnswer::NotJson),
-        ("{}", BadAnswer::NotALease),
-        (r#"{"a":1}"#, BadAnswer::NotALease),
-        (r#"{"kind":"Status","metadata":{}}"#, BadAnswer::NotALease),
-        (
-            r#"{"kind":"LeaseList","metadata":{"resourceVersion":"1"},"items":[]}"#,
-            BadAnswer::NotALease,
-        ),
-        (r#"{"kind":"Lease"}"#, BadAnswer::NoVersion),
-        (r#"{"metadata":{}}"#, BadAnswer::NoVersion),
-        (
-            r#"{"metadata":{"resourceVersion":""}}"#,
-            BadAnswer::NoVersion,
-        ),
-        (
-            r#"{"metadata":{"resourceVersion":null}}"#,
-            BadAnswer::NoVersion,
-        ),
-        (
-            r#"{"metadata":{"resourceVersion":"123456789012345678901234567890123"}}"#,
-            BadAnswer::VersionTooLong,
-        ),
-        (
-            r#"{"metadata":{"uid":"12345678901234567890123456789012345678901"}}"#,
-            BadAnswer::VersionTooLong,
-        ),
-        (
-            r#"{"metadata":{"resourceVersion":1}}"#,
-            BadAnswer::Malformed,
-        ),
-        (r#"{"metadata":[]}"#, BadAnswer::Malformed),
-        (r#"{"metadata":"m"}"#, BadAnswer::Malformed),
-        (r#"{"kind":false}"#, BadAnswer::Malformed),
-        (r#"{"metadata":{"labels":[]}}"#, BadAnswer::Malformed),
-        (
-            r#"{"spec":{"leaseDurationSeconds":"15"}}"#,
-            BadAnswer::Malformed,
-        ),
-        (
-            r#"{"spec":{"leaseDurationSeconds":15.0}}"#,
-            BadAnswer::Malformed,
-        ),
-        (
-            r#"{"spec":{"leaseDurationSeconds":15e0}}"#,
-            BadAnswer::Malformed,
-        ),
-        (
-            r#"{"spec":{"leaseDurationSeconds":2147483648}}"#,
-            BadAnswer::Malformed,
-        ),
-        (
-            r#"{"spec":{"leaseDurationSeconds":true}}"#,
-            BadAnswer::Malformed,
-        ),
-        (r#"{"spec":{"renewTime":5}}"#, BadAnswer::Malformed),
-        (r#"{"spec":{},"spec":{}}"#, BadAnswer::Malformed),
-        (
-            r#"{"kind":"Lease","\u006bind":"Lease"}"#,
-            BadAnswer::Malformed,
-        ),
-        (
-            r#"{"metadata":{"resourceVersion":"1","resourceVersion":"1"}}"#,
-            BadAnswer::Malformed,
-        ),
-        (r#"{"a":01}"#, BadAnswer::Malformed),
-        (r#"{"a":1 2}"#, BadAnswer::Malformed),
-        (r#"{"a":tru}"#, BadAnswer::Malformed),
-        (r#"{"a":"\ud83d"}"#, BadAnswer::Malformed),
-        (r#"{"a":"\ude00"}"#, BadAnswer::Malformed),
-        (r#"{"a":"\ud83d\u0041"}"#, BadAnswer::Malformed),
-        ("{\"a\":\"\u{1}\"}", BadAnswer::Malformed),
-        ("{\"a\":\"\n\"}", BadAnswer::Malformed),
-        (r#"{"a":1}}"#, BadAnswer::Malformed),
-        (r#"{"a":1}{"#, BadAnswer::Malformed),
-        (r#"{"a":1,}"#, BadAnswer::Malformed),
-        (r#"{"a":[1,]}"#, BadAnswer::Malformed),
-        (r#"{"a":[1}"#, BadAnswer::Malformed),
-    ];
-    for (body, expected) in table {
+    for (body, expected) in NO_LEASES {
         for split in [1, usize::MAX] {
-            assert_eq!(decode(200, body.as_bytes(), split), Err(expected), "{body}");
+            assert_eq!(decode(200, body.as_bytes(), split), Err(*expected), "{body}");
         }
     }
 }

@@ -49,6 +49,56 @@ fn b59_a_creation_answered_504_may_have_been_done() {
 }
 
 #[test]
+fn b59_a_creation_that_lands_late_is_no_right_to_lead_at_once() {
+    let mut e = Driver::new(A);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, Reply::LeaseMissing => ["POST"]);
+    at!(e, 0, Failure::Unknown => []);
+    let late = Lease::written(e.last_claim(), 30).uid("u2");
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, held_by("B", 20) => ["Leader B"]);
+    at!(e, 4_000 => ["GET"]);
+    at!(e, 4_000, late.clone() => ["Leader A", "wait 6000"]);
+    let mut store = Store::with(&late);
+    let seen = run(&mut e, 19_001, 0, |_, sent| store.serve(sent));
+    let take = seen.iter().find(|(_, text)| text.starts_with("PUT"));
+    assert_eq!(take, Some(&(19_001, "PUT 30 acquire".to_owned())));
+}
+
+#[test]
+fn b59_many_renewals_that_got_lost_do_not_hide_the_own_record() {
+    let slow = Timing {
+        jitter_percent: 0,
+        ..Timing::new(
+            Duration::from_secs(60),
+            Duration::from_secs(50),
+            Duration::from_secs(2),
+        )
+    };
+    let mut e = leading(Config { timing: slow, ..A });
+    let mut store = Store::with(&Lease::written(e.last_claim(), 7));
+    let seen = run(&mut e, 40_000, 0, |_, sent| {
+        if sent.write.is_some() {
+            Reply::ServerError(500).into()
+        } else {
+            store.serve(sent)
+        }
+    });
+    let lost = seen
+        .iter()
+        .filter(|(_, text)| text == "PUT 7 renew")
+        .count();
+    assert!(lost > 8, "{seen:?}");
+    let seen = run(&mut e, 60_000, 0, |_, sent| store.serve(sent));
+    assert!(
+        seen.iter()
+            .all(|(_, text)| text == "GET" || text.starts_with("PUT")),
+        "{seen:?}"
+    );
+    assert!(e.is_leading());
+}
+
+#[test]
 fn b61_after_any_conflict_comes_a_read_and_a_write_with_its_version() {
     let mut e = Driver::new(A);
     at!(e, 0 => ["GET"]);

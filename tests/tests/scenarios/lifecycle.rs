@@ -106,94 +106,72 @@ fn b51_durations_that_the_record_can_not_hold_are_refused() {
     }
 }
 
+/// What each error is about: one duration of a good timing that is changed to this.
+const BAD_TIMINGS: &[(fn(&mut Timing), TimingError)] = &[
+    (
+        |it| it.lease_duration = Duration::ZERO,
+        TimingError::LeaseDurationZero,
+    ),
+    (
+        |it| it.lease_duration = Duration::from_millis(15_001),
+        TimingError::LeaseDurationNotWholeSeconds,
+    ),
+    (
+        |it| it.lease_duration = Duration::from_secs(1 << 31),
+        TimingError::LeaseDurationTooLong,
+    ),
+    (
+        |it| it.renew_deadline = Duration::ZERO,
+        TimingError::RenewDeadlineZero,
+    ),
+    (
+        |it| it.retry_period = Duration::ZERO,
+        TimingError::RetryPeriodZero,
+    ),
+    (
+        |it| it.request_timeout = Duration::ZERO,
+        TimingError::RequestTimeoutZero,
+    ),
+    (|it| it.jitter_percent = 501, TimingError::JitterTooLarge),
+    (
+        |it| it.renew_deadline = Duration::from_secs(15),
+        TimingError::RenewDeadlineNotBelowLeaseDuration,
+    ),
+    (
+        |it| it.renew_deadline = Duration::from_millis(14_901),
+        TimingError::MarginTooSmall,
+    ),
+    (
+        |it| it.retry_period = Duration::from_secs(10),
+        TimingError::RetryPeriodNotBelowRenewDeadline,
+    ),
+    (
+        |it| it.jitter_percent = 400,
+        TimingError::JitteredRetryPeriodNotBelowRenewDeadline,
+    ),
+    (
+        |it| it.request_timeout = Duration::from_millis(4_001),
+        TimingError::RequestTimeoutLeavesNoRetry,
+    ),
+];
+
 #[test]
 fn b90_each_bad_relation_has_its_own_error() {
-    use TimingError as Bad;
-    let (seconds, good) = (Duration::from_secs, STEADY);
-    let zero = Duration::ZERO;
-    let table = [
-        (
-            Timing {
-                lease_duration: zero,
-                ..good
-            },
-            Bad::LeaseDurationZero,
-        ),
-        (
-            Timing {
-                lease_duration: seconds(1 << 31),
-                ..good
-            },
-            Bad::LeaseDurationTooLong,
-        ),
-        (
-            Timing {
-                renew_deadline: zero,
-                ..good
-            },
-            Bad::RenewDeadlineZero,
-        ),
-        (
-            Timing {
-                retry_period: zero,
-                ..good
-            },
-            Bad::RetryPeriodZero,
-        ),
-        (
-            Timing {
-                request_timeout: zero,
-                ..good
-            },
-            Bad::RequestTimeoutZero,
-        ),
-        (
-            Timing {
-                jitter_percent: 501,
-                ..good
-            },
-            Bad::JitterTooLarge,
-        ),
-        (
-            Timing {
-                renew_deadline: seconds(15),
-                ..good
-            },
-            Bad::RenewDeadlineNotBelowLeaseDuration,
-        ),
-        (
-            Timing {
-                renew_deadline: Duration::from_millis(14_901),
-                ..good
-            },
-            Bad::MarginTooSmall,
-        ),
-        (
-            Timing {
-                retry_period: seconds(10),
-                ..good
-            },
-            Bad::RetryPeriodNotBelowRenewDeadline,
-        ),
-        (
-            Timing {
-                jitter_percent: 400,
-                ..good
-            },
-            Bad::JitteredRetryPeriodNotBelowRenewDeadline,
-        ),
-        (
-            Timing {
-                request_timeout: Duration::from_millis(4_001),
-                ..good
-            },
-            Bad::RequestTimeoutLeavesNoRetry,
-        ),
-    ];
-    for (timing, error) in table {
+    for (change, error) in BAD_TIMINGS {
+        let mut timing = STEADY;
+        change(&mut timing);
         let refused = Driver::try_new(Config { timing, ..A });
-        assert_eq!(refused.unwrap_err(), ConfigError::Timing(error));
+        assert_eq!(refused.unwrap_err(), ConfigError::Timing(*error));
     }
+}
+
+#[test]
+fn b72_two_requests_and_a_period_have_to_fit_and_just_fitting_is_enough() {
+    let fits = Timing {
+        request_timeout: Duration::from_secs(4),
+        ..STEADY
+    };
+    assert!(Driver::try_new(Config { timing: fits, ..A }).is_ok());
 }
 
 #[test]

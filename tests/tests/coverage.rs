@@ -1,0 +1,77 @@
+//! Every entry of `scenarios.txt` and `contract.txt` has a test, and no test names another.
+
+use std::collections::BTreeSet;
+
+use kubelease_tests::tidy::{Source, all_sources};
+
+/// The numbers in a list: the first word of each line.
+fn listed(list: &str) -> BTreeSet<String> {
+    let lines = list
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let words = lines.filter_map(|line| line.split(' ').next());
+    words
+        .map(|word| word.replace('-', "_").to_lowercase())
+        .collect()
+}
+
+/// The numbers that tests' names begin with, where `is_number` says that it is one.
+fn tested(sources: &[Source], is_number: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for source in sources
+        .iter()
+        .filter(|source| source.path.starts_with("tests/tests/"))
+    {
+        let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
+        for pair in lines.windows(2) {
+            let name = pair[1].strip_prefix("fn ").filter(|_| pair[0] == "#[test]");
+            let words: Vec<&str> = name.unwrap_or_default().split('_').collect();
+            for end in 1..=2.min(words.len()) {
+                let number = words[..end].join("_");
+                if is_number(&number) {
+                    found.insert(number);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// `b01`.
+fn is_scenario(number: &str) -> bool {
+    number.strip_prefix('b').is_some_and(is_digits)
+}
+
+/// `le_01`, `mt_01`.
+fn is_clause(number: &str) -> bool {
+    ["le_", "mt_"]
+        .iter()
+        .any(|kind| number.strip_prefix(kind).is_some_and(is_digits))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[test]
+fn every_scenario_has_a_test_and_every_test_a_scenario() {
+    let listed = listed(include_str!("../scenarios.txt"));
+    assert!(listed.len() > 40);
+    assert_eq!(tested(&all_sources(), is_scenario), listed);
+}
+
+#[test]
+fn every_upstream_test_has_a_test() {
+    let listed = listed(include_str!("../contract.txt"));
+    assert!(listed.len() > 20);
+    assert_eq!(tested(&all_sources(), is_clause), listed);
+}
+
+#[test]
+fn a_test_that_is_missing_would_be_noticed() {
+    let text = "#[test]\nfn b01_a() {}\n#[test]\nfn le_07_b() {}\nfn b02_no_test() {}\n";
+    let sources = [Source::sample("tests/tests/x.rs", text)];
+    assert_eq!(tested(&sources, is_scenario), listed("B01 a\n"));
+    assert_ne!(tested(&sources, is_scenario), listed("B01 a\nB02 b\n"));
+    assert_eq!(tested(&sources, is_clause), listed("# x\nLE-07 b\n"));
+}
