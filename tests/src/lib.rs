@@ -7,10 +7,13 @@
 )]
 
 pub mod book;
+pub mod choices;
 pub mod driver;
 pub mod faulty;
+pub mod fuzz;
 pub mod input;
 pub mod laws;
+pub mod life;
 pub mod prelude;
 pub mod seen;
 pub mod sim;
