@@ -8,6 +8,7 @@
 
 pub mod book;
 pub mod choices;
+pub mod coverage;
 pub mod driver;
 pub mod faulty;
 pub mod fuzz;

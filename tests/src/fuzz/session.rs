@@ -89,6 +89,8 @@ struct Client<'a> {
     /// Ids that were used.
     old: Vec<RequestId>,
     waits_until: Instant,
+    /// The place reached in the order of law L4.
+    rank: u8,
 }
 
 impl<'a> Client<'a> {
@@ -114,6 +116,7 @@ impl<'a> Client<'a> {
             read: Vec::new(),
             old: Vec::new(),
             waits_until: now.instant,
+            rank: 0,
         }
     }
 
@@ -322,10 +325,10 @@ impl<'a> Client<'a> {
     // What comes out.
 
     fn settle(&mut self) {
-        let mut rank = 0;
+        self.rank = 0;
         for _ in 0..POLLS_MAX {
             let seen = self.poll();
-            rank = laws::order(rank, &seen);
+            self.rank = laws::order(self.rank, &seen);
             if let Seen::Wait(at) = seen {
                 self.waits_until = at;
             }
@@ -375,7 +378,11 @@ impl<'a> Client<'a> {
                 }
                 Note::Told(told) => {
                     let by_session = matches!(told.reply(), Reply::Conflict | Reply::TooLarge);
-                    assert!(asked.take().is_none() || by_session);
+                    assert!(asked.is_none() || by_session);
+                    if asked.take().is_some() {
+                        // What the session answers itself is an input: a new turn begins.
+                        self.rank = 0;
+                    }
                     self.book.answer(told.reply());
                 }
                 Note::Failed => {
