@@ -25,7 +25,9 @@ use crate::wire::http::HttpRequest;
 use crate::wire::path::LeasePath;
 
 /// A Lease that decodes.
-pub(super) const LEASE: &[u8] = br#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"holderIdentity":"other"}}"#;
+pub(super) const LEASE: &[u8] = br#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
+    "metadata":{"name":"l","namespace":"n","uid":"u","resourceVersion":"7"},
+    "spec":{"holderIdentity":"other"}}"#;
 
 /// Time between the requests of a [`Pinger`], and how long it waits for an answer.
 pub(super) const EVERY: Duration = Duration::from_millis(100);

@@ -92,10 +92,13 @@ impl<M: Subject> World<M> {
             let (per_hour, asked) = if Some(seat) == leader {
                 (report.leader_writes_per_hour, (writes, reads > 1))
             } else {
-                (report.candidate_reads_per_hour, (reads, writes > 1))
+                (
+                    report.candidate_reads_per_hour,
+                    (reads.saturating_sub(writes), writes > 1),
+                )
             };
             let local_us = self.plan.quiet_us * process.clock.rate() / TRUE_RATE;
-            let most = u64::from(per_hour) * local_us / HOUR_US + 1;
+            let most = (u64::from(per_hour) * local_us).div_ceil(HOUR_US) + 1;
             self.totals.quiet += u64::from(writes + reads > 0);
             if asked.0 > most || asked.1 {
                 return Err(format!(
