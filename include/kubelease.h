@@ -147,8 +147,8 @@ enum kl_code
     // config: the identity is not 1 to 253 bytes of UTF-8 without control characters, quotes
     // and backslashes.
     KL_ERR_IDENTITY = -11,
-    // config: more than 4 labels, one that kl_label_init has not filled, or one that Kubernetes
-    // refuses.
+    // config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
+    // that Kubernetes refuses.
     KL_ERR_LABEL = -12,
     // config: KL_WRITE_UPDATE without a keep buffer.
     KL_ERR_KEEP = -13,

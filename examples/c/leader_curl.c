@@ -90,7 +90,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *user)
         uint32_t status = (uint32_t)strtoul((const char *)memchr(line, ' ', length) + 1, NULL, 10);
         kl_elector_response_begin(&elector, in_flight, status);
     } else if (colon != NULL) {
-        kl_str name = {line, (size_t)(colon - line)}, value = {colon + 1, (size_t)(end - colon) - 1};
+        kl_str name = {line, (size_t)(colon - line)};
+        kl_str value = {colon + 1, (size_t)(end - colon) - 1};
         kl_elector_response_header(&elector, in_flight, name, value);
     }
     return length;

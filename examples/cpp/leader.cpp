@@ -140,8 +140,10 @@ private:
         const auto colon = line.find(':');
         if (line.substr(0, 5) == "HTTP/") {
             const std::string number(line.substr(line.find(' ') + 1, 3));
-            const auto status = static_cast<std::uint32_t>(std::strtoul(number.c_str(), nullptr, 10));
-            transport.elector_.response_begin(transport.id_, status).ignore();
+            const auto status = std::strtoul(number.c_str(), nullptr, 10);
+            transport.elector_
+                .response_begin(transport.id_, static_cast<std::uint32_t>(status))
+                .ignore();
         } else if (colon != std::string_view::npos) {
             transport.elector_
                 .response_header(transport.id_, line.substr(0, colon), line.substr(colon + 1))

@@ -42,10 +42,9 @@ pub(crate) struct Inner {
 /// Neither zeros nor ones, nor text.
 pub(crate) const MARK: u32 = 0x4b4c_e1ec;
 
-const _: () = {
-    assert!(size_of::<Inner>() <= size_of::<kl_elector>());
-    assert!(align_of::<Inner>() <= align_of::<u64>());
-};
+// On every target: it does not compile where one of the two is false.
+const _: [(); 1] = [(); (size_of::<Inner>() <= size_of::<kl_elector>()) as usize];
+const _: [(); 1] = [(); (align_of::<Inner>() <= align_of::<u64>()) as usize];
 
 /// Makes an elector in storage. It asks for the Lease at its first poll.
 ///

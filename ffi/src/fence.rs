@@ -11,7 +11,7 @@ use crate::status::{answer, kl_code, kl_status};
 /// Bytes in kl_fence.lease_uid.
 pub const KL_UID_MAX: usize = 40;
 
-const _: () = assert!(KL_UID_MAX == UID_MAX);
+const _: [(); 1] = [(); (KL_UID_MAX == UID_MAX) as usize];
 
 /// What a guarded store can compare, so that a leader of the past is refused. It never grows.
 #[repr(C)]

@@ -4,7 +4,7 @@
 //! is made from these files. Rules that hold for all of them are at the top of that header
 //! (`ffi/cbindgen.toml`). Names are those of C, so that a search finds both sides.
 //!
-//! One file for each C type. [`ptr`] has all that reads or writes through a caller's pointer.
+//! One file for each C type. `ptr` has all that reads or writes through a caller's pointer.
 //!
 //! [`Session`]: kubelease_core::session::Session
 //! [`Elector`]: kubelease_core::elector::Elector

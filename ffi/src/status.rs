@@ -39,8 +39,8 @@ pub enum kl_code {
     /// config: the identity is not 1 to 253 bytes of UTF-8 without control characters, quotes
     /// and backslashes.
     KL_ERR_IDENTITY = -11,
-    /// config: more than 4 labels, one that kl_label_init has not filled, or one that Kubernetes
-    /// refuses.
+    /// config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
+    /// that Kubernetes refuses.
     KL_ERR_LABEL = -12,
     /// config: KL_WRITE_UPDATE without a keep buffer.
     KL_ERR_KEEP = -13,
@@ -104,7 +104,9 @@ impl From<ConfigError> for kl_code {
             | ConfigError::IdentityTooLong
             | ConfigError::IdentityCharacter => Self::KL_ERR_IDENTITY,
             ConfigError::Timing(error) => Self::from(error),
-            ConfigError::TooManyLabels | ConfigError::LabelInvalid => Self::KL_ERR_LABEL,
+            ConfigError::TooManyLabels | ConfigError::LabelInvalid | ConfigError::LabelTwice => {
+                Self::KL_ERR_LABEL
+            }
             _ => Self::KL_ERR_ARG,
         }
     }

@@ -28,10 +28,9 @@ pub struct kl_label {
     pub _opaque: [usize; 4],
 }
 
-const _: () = {
-    assert!(size_of::<Label<'static>>() == size_of::<kl_label>());
-    assert!(align_of::<Label<'static>>() == align_of::<kl_label>());
-};
+// On every target: it does not compile where one of the two is false.
+const _: [(); 1] = [(); (size_of::<Label<'static>>() == size_of::<kl_label>()) as usize];
+const _: [(); 1] = [(); (align_of::<Label<'static>>() == align_of::<kl_label>()) as usize];
 
 /// Fills label with a key, such as example.com/zone, and a value. Both texts are borrowed for as
 /// long as the label is used; nothing is copied.

@@ -1,4 +1,5 @@
 //! The committed header is the one that cbindgen makes of the sources.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 use std::path::{Path, PathBuf};
 

@@ -107,7 +107,8 @@ static int each_null_is_refused(void)
     CHECK_INT(kl_elector_poll(&elector, NULL, &action), KL_ERR_ARG);
     CHECK_INT(kl_elector_poll(&elector, &AT_0, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_request(&elector, id, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, NULL, 4, &written), KL_ERR_ARG);
+    CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, NULL, 4, &written),
+              KL_ERR_ARG);
     CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, buffer, 4, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, NULL, 0, &written), KL_OK);
     CHECK_INT(kl_elector_response_begin(&elector, id, 200), KL_OK);
@@ -206,11 +207,16 @@ static int each_fault_of_a_configuration_has_its_code(void)
     FAULT(config.flags = 8, KL_ERR_UNSUPPORTED);
     FAULT(config.reserved = 1, KL_ERR_UNSUPPORTED);
     FAULT((config.labels = labels, config.label_count = 1), KL_ERR_LABEL);
-    for (size_t i = 0; i < 5; i++)
-        CHECK_INT(kl_label_init(&labels[i], KL_STR("example.com/zone"), KL_STR("")), KL_OK);
+    static const char keys[] = "abcde";
+    for (size_t i = 0; i < 5; i++) {
+        kl_str key = {keys + i, 1};
+        CHECK_INT(kl_label_init(&labels[i], key, KL_STR("")), KL_OK);
+    }
     FAULT((config.labels = labels, config.label_count = 4), KL_OK);
     FAULT((config.labels = labels, config.label_count = 5), KL_ERR_LABEL);
     FAULT(config.label_count = 1, KL_ERR_ARG);
+    labels[1] = labels[0];
+    FAULT((config.labels = labels, config.label_count = 2), KL_ERR_LABEL);
     CHECK_INT(kl_label_init(&labels[0], KL_STR("a b"), KL_STR("")), KL_OK);
     FAULT((config.labels = labels, config.label_count = 1), KL_ERR_LABEL);
     CHECK_INT(kl_label_init(&labels[0], KL_STR("\xff"), KL_STR("")), KL_ERR_LABEL);

@@ -184,12 +184,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 2: good(kl_elector_stop_when_idle(&elector, take_now())); break;
         case 3: good(kl_elector_work_done(&elector, take_now())); break;
         case 4:
-            good(kl_elector_transport_error(&elector, take_id(), (uint32_t)take(1) % 5, take_now()));
+            good(kl_elector_transport_error(&elector, take_id(), (uint32_t)take(1) % 5,
+                                            take_now()));
             break;
         case 5: read_request(&elector, take_id()); break;
         case 6: good(kl_elector_response_end(&elector, take_id(), take_now())); break;
         case 7: /* every question */
-            require(good(kl_elector_fence(&elector, &fence)) == (kl_elector_leading_until(&elector) != 0));
+            require(good(kl_elector_fence(&elector, &fence)) ==
+                    (kl_elector_leading_until(&elector) != 0));
             good(kl_elector_health(&elector, clock_now.mono_ms, &health));
             if (good(kl_elector_leader(&elector, &leader)))
                 require(leader.len <= 253);

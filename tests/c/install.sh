@@ -14,7 +14,8 @@ mkdir "$work/make"
 make -s -C ../../examples/c INSTALLED=1 BIN="$work/make"
 LD_LIBRARY_PATH=$work/elsewhere/lib "$work/make/by_hand" | tail -1
 
-readelf -d "$work/make/by_hand" | grep 'NEEDED.*libkubelease.so.0.1' # -lkubelease is the shared one
+# -lkubelease is the shared one.
+readelf -d "$work/make/by_hand" | grep 'NEEDED.*libkubelease.so.0.1'
 
 cmake -S ../../examples/c -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/elsewhere" >"$work/log" ||
   { cat "$work/log"; exit 1; }

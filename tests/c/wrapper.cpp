@@ -25,7 +25,8 @@ int main()
     kubelease::Elector elector;
     CHECK(elector.poll(now).status.code() == KL_ERR_NOT_INIT);
     CHECK(!elector.init(kubelease::Config("n", "UPPER", "ada"), now));
-    CHECK(std::strcmp(elector.init(kubelease::Config("n", "", "ada"), now).name(), "KL_ERR_NAME") == 0);
+    const kubelease::Config nameless("n", "", "ada");
+    CHECK(std::strcmp(elector.init(nameless, now).name(), "KL_ERR_NAME") == 0);
     kubelease::Config config("n", "l", "ada");
     config.timing(60000, 40000, 5000).seed(1);
     CHECK(elector.init(config, now));
@@ -45,7 +46,8 @@ int main()
     char body[512];
     const auto length = elector.read(*post, KL_PART_BODY, 0, body, sizeof body);
     CHECK(length == post->body_size());
-    CHECK(std::string_view(body, length).find("\"holderIdentity\":\"ada\"") != std::string_view::npos);
+    const std::string_view text(body, length);
+    CHECK(text.find("\"holderIdentity\":\"ada\"") != std::string_view::npos);
     CHECK(elector.transport_error(post->id(), KL_TRANSPORT_NOT_SENT, now));
     CHECK(!elector.is_leading(1000) && !elector.leading_until() && !elector.fence());
     CHECK(elector.leader().empty() && elector.term() == 0);

@@ -1,6 +1,11 @@
 //! The laws, the golden transcripts and random lives, through the C ABI: every call goes to an
 //! elector of Rust and to one of C, whose answers come as HTTP, and both must say the same.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
+#![allow(
+    clippy::std_instead_of_core,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests run on a host, and say so where a word is missing"
+)]
 
 mod http;
 mod pair;
