@@ -13,12 +13,12 @@ int main(int argc, char **argv)
 {
     static kl_elector elector;
     char text[64];
-    volatile __int128 wide = (__int128)argc << 70;
+    volatile uint64_t wide = (uint64_t)argc << 40;
     volatile double number = argc;
     memset(text, argc, sizeof text);
     memcpy(text, argv[0], strlen(argv[0]) < sizeof text ? strlen(argv[0]) : sizeof text);
     number = number * 1.5;
-    wide = wide / (argc + 2);
+    wide = wide / ((uint64_t)argc + 2);
     printf("%d %d\n", wide > 0, (int)number);
 #ifdef WITH_SECOND
     if (second_sum((const uint8_t *)"\1\2\3", 3) != 6)
