@@ -115,11 +115,7 @@ impl<'a, M: Machine> Session<'a, M> {
     /// # Errors
     /// [`StaleRequest`] where `id` is not in flight any more; nothing has changed then.
     pub fn response_begin(&mut self, id: RequestId, status: u16) -> Result<(), StaleRequest> {
-        if self
-            .machine
-            .in_flight()
-            .is_none_or(|request| request.id != id)
-        {
+        if self.machine.in_flight_id() != Some(id) {
             return Err(StaleRequest);
         }
         self.answering = Some(id);
@@ -290,8 +286,7 @@ impl<'a, M: Machine> Session<'a, M> {
     }
 
     fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {
-        let in_flight = self.machine.in_flight().map(|request| request.id);
-        if in_flight == Some(id) && self.answering == Some(id) {
+        if self.machine.in_flight_id() == Some(id) && self.answering == Some(id) {
             Ok(())
         } else {
             Err(StaleRequest)

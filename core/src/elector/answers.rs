@@ -18,7 +18,9 @@ const QUICK_ROUNDS_MAX: u8 = 3;
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(1);
 
 impl Elector<'_> {
-    /// Takes the answer to `pending`.
+    /// Takes the answer to `pending`. A call of its own, so that it does not lie on the stack
+    /// while time is brought up to date.
+    #[inline(never)]
     pub(super) fn answered(&mut self, pending: Pending<Sent>, response: Response<'_>) {
         self.contact.answered();
         let Response {

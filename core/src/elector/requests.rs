@@ -109,32 +109,29 @@ impl<'a> Elector<'a> {
     }
 
     /// The operation of a request in flight, made from state each time.
+    #[inline]
     pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
-        let update = |changes, labels| {
-            let spec = self.spec(kind)?;
-            let version = &self.observed.record()?.version;
-            Some(Operation::Update {
-                spec,
-                version,
-                changes,
-                labels,
-            })
+        let Some(spec) = self.spec(kind) else {
+            return Some(Operation::Get);
         };
-        let labels = self.config.labels;
-        match kind {
-            Sent::Get => Some(Operation::Get),
-            Sent::Create(_) => {
-                let by_put = self.config.create == Create::Put;
-                Some(Operation::Create {
-                    spec: self.spec(kind)?,
-                    labels,
-                    by_put,
-                })
+        let (changes, labels) = match kind {
+            Sent::Get | Sent::Create(_) => {
+                return Some(Operation::Create {
+                    spec,
+                    labels: self.config.labels,
+                    by_put: self.config.create == Create::Put,
+                });
             }
-            Sent::Acquire(_) => update(Changes::Acquire, labels),
-            Sent::Renew(_) => update(Changes::Renew, &[]),
-            Sent::Release(_) => update(Changes::Release, &[]),
-        }
+            Sent::Acquire(_) => (Changes::Acquire, self.config.labels),
+            Sent::Renew(_) => (Changes::Renew, &[][..]),
+            Sent::Release(_) => (Changes::Release, &[][..]),
+        };
+        Some(Operation::Update {
+            spec,
+            version: &self.observed.record()?.version,
+            changes,
+            labels,
+        })
     }
 }
 
