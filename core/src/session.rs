@@ -37,7 +37,7 @@ pub enum UpdateMode<'a> {
         /// references, finalizers and so on. 1 KiB serves most; annotations alone may have 256.
         keep: &'a mut [u8],
         /// Where the buffer is too small: whether to PATCH that once, or to write nothing and
-        /// answer the machine with [`Reply::TooLarge`](crate::protocol::Reply::TooLarge).
+        /// answer the machine with [`Reply::TooLarge`].
         patch_when_too_large: bool,
     },
 }

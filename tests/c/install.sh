@@ -23,8 +23,8 @@ cmake --build "$work/cmake" >"$work/log" || { cat "$work/log"; exit 1; }
 "$work/cmake/by_hand" | tail -1
 for version in 0.2 1.0; do # another minor version is another library
   mkdir "$work/$version"
-  printf 'cmake_minimum_required(VERSION 3.16)\nproject(p C)\nfind_package(kubelease %s REQUIRED)\n' \
-    "$version" >"$work/$version/CMakeLists.txt"
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(p C)' \
+    "find_package(kubelease $version REQUIRED)" >"$work/$version/CMakeLists.txt"
   if cmake -S "$work/$version" -B "$work/$version/build" -DCMAKE_PREFIX_PATH="$work/elsewhere" \
     >/dev/null 2>&1; then echo "CMake takes version 0.1 for $version"; exit 1; fi
 done
