@@ -31,8 +31,14 @@ pub(crate) struct Node {
     pub(crate) token: u64,
     /// A write of this term was applied and its answer is not known.
     pub(crate) lost_answer: bool,
+    /// The last instant, and how many requests left in it.
+    burst: (Instant, u8),
     print: u64,
 }
+
+/// Most requests of one instant, where each is answered in it: four rounds of a look and a write,
+/// and as many again for what a stop or a step down begins.
+const BURST_MAX: u8 = 16;
 
 /// A request as it was handed out, or what was wrong.
 pub(crate) type Settled = Result<Option<(RequestId, Wish)>, &'static str>;
@@ -55,6 +61,7 @@ impl Node {
             ceases_at: Instant::default(),
             token: 0,
             lost_answer: false,
+            burst: (now.instant, 0),
         }
     }
 
@@ -65,6 +72,9 @@ impl Node {
     /// Polls until there is nothing to do but wait: law L1 says that this ends.
     pub(crate) fn settle(&mut self, bounds: &Bounds, now_us: u64) -> Settled {
         let now = self.now(bounds, now_us);
+        if now.instant > self.burst.0 {
+            self.burst = (now.instant, 0);
+        }
         let mut sent = None;
         for _ in 0..=POLLS_MAX {
             match self.elector.poll(now) {
@@ -86,6 +96,10 @@ impl Node {
                     }
                     if wish.is_release() && now.instant < self.ceases_at {
                         return Err("a release before work has ceased");
+                    }
+                    self.burst.1 += 1;
+                    if self.burst.1 > BURST_MAX {
+                        return Err("requests without end in one instant");
                     }
                     self.last = id;
                     self.wrote_at = Some(now.instant).filter(|_| wish.is_write());

@@ -3,7 +3,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use super::Mutant;
 
@@ -12,6 +13,12 @@ const LEFT_OUT: [&str; 2] = ["target", ".git"];
 
 /// Tests that are asked where neither model nor simulation found anything.
 const CONTRACT: [&str; 5] = ["test", "-p", "tests", "--test", "contract"];
+
+/// A judge that takes longer than many times what it takes without a fault will not end: a fault
+/// may let an elector send requests for ever.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A copy of the workspace.
 #[derive(Debug)]
@@ -68,9 +75,13 @@ impl Workshop {
         if !built.status.success() {
             return Err(format!("it does not build:\n{}", text(&built.stderr)));
         }
-        let judged = self.cargo(&[
-            "run", "-q", "-p", "tests", "--bin", "mutants", "--", "--judge",
-        ])?;
+        let judged = self.judge()?;
+        let Some(judged) = judged else {
+            return Ok(Trial::Killed(format!(
+                "no end within {} s",
+                PATIENCE.as_secs()
+            )));
+        };
         if !judged.status.success() {
             return Ok(Trial::Killed(last_words(&judged)));
         }
@@ -84,11 +95,36 @@ impl Workshop {
         Ok(Trial::Survived(last_words(&judged)))
     }
 
+    /// Runs the judge that was built, unless it has no end.
+    fn judge(&self) -> Result<Option<Output>, String> {
+        let mut child = Command::new(self.built().join("debug/mutants"))
+            .arg("--judge")
+            .env("RUST_BACKTRACE", "0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(told)?;
+        let looks = PATIENCE.as_millis() / LOOK_EVERY.as_millis();
+        for _ in 0..looks {
+            if child.try_wait().map_err(told)?.is_some() {
+                return child.wait_with_output().map(Some).map_err(told);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        child.kill().map_err(told)?;
+        child.wait().map_err(told)?;
+        Ok(None)
+    }
+
+    fn built(&self) -> PathBuf {
+        self.copy.with_file_name("built")
+    }
+
     fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
         Command::new(env!("CARGO"))
             .args(arguments)
             .current_dir(&self.copy)
-            .env("CARGO_TARGET_DIR", self.copy.with_file_name("built"))
+            .env("CARGO_TARGET_DIR", self.built())
             .env("CARGO_INCREMENTAL", "1")
             // Quick to build, and quick enough to run.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")

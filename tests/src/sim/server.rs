@@ -103,7 +103,7 @@ impl Server {
     pub fn apply(&mut self, op: &Op, at_us: u64) -> Said {
         match op {
             Op::Get => self.read(),
-            Op::Create { spec, by_put } => self.create(spec, *by_put, at_us),
+            Op::Create { spec, .. } => self.create(spec, at_us),
             Op::Update { spec, version, .. } => self.update(spec, version, at_us),
         }
     }
@@ -179,14 +179,9 @@ impl Server {
         }
     }
 
-    fn create(&mut self, spec: &RecordSpec, by_put: bool, at_us: u64) -> Said {
+    fn create(&mut self, spec: &RecordSpec, at_us: u64) -> Said {
         if self.lease.is_some() {
-            let taken = if by_put {
-                Reply::Invalid
-            } else {
-                Reply::Conflict
-            };
-            return Said::Other(taken);
+            return Said::Other(Reply::Conflict);
         }
         match self.namespace {
             Namespace::Active => {}
