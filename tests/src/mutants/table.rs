@@ -16,8 +16,8 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a renewal counts from its answer",
         breaks: "L7",
         file: "elector/answers.rs",
-        find: "State::Contending | State::Finishing) => self.extend(pending.sent),",
-        replace: "State::Contending | State::Finishing) => self.extend(now),",
+        find: "Sent::Renew(_) => self.extend(pending.sent),",
+        replace: "Sent::Renew(_) => self.extend(now),",
     },
     Mutant {
         name: "a read is a renewal",
@@ -37,7 +37,7 @@ pub const MUTANTS: [Mutant; 38] = [
     Mutant {
         name: "belief lasts for the lease duration",
         breaks: "rule 1",
-        file: "elector/answers.rs",
+        file: "elector/term.rs",
         find: "            *until = renewed.saturating_add(self.config.timing.renew_deadline);",
         replace: "            *until = renewed.saturating_add(self.config.timing.lease_duration);",
     },
@@ -103,9 +103,8 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a 5xx means that nothing was done",
         breaks: "rule 12",
         file: "elector/answers.rs",
-        find: "                self.lost_write(written.is_some());
-                self.retry(retry_after);",
-        replace: "                self.retry(retry_after);",
+        find: "Reply::ServerError(_) => self.lost(written.is_some(), retry_after),",
+        replace: "Reply::ServerError(_) => self.lost(false, retry_after),",
     },
     Mutant {
         name: "a conflict is followed by a write without a read",
@@ -120,8 +119,8 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a takeover has no version",
         breaks: "rule 6: never an unconditional write",
         file: "elector/requests.rs",
-        find: "            Move::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),",
-        replace: "            Move::Acquire => {
+        find: "            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),",
+        replace: "            Act::Acquire => {
                 let written = self.write(self.taken_over(), now);
                 if let super::observe::Seen::Record(record) = &mut self.observed.seen {
                     record.version = crate::lease::Version::default();
@@ -194,9 +193,9 @@ pub const MUTANTS: [Mutant; 38] = [
     Mutant {
         name: "one's own duration decides over another's record",
         breaks: "rule 2: the duration written in the record",
-        file: "elector/decide.rs",
-        find: ".map_or(judge.own_duration, Duration::from_secs);",
-        replace: ".map_or(judge.own_duration, |_| judge.own_duration);",
+        file: "elector/standing.rs",
+        find: ".map_or(criteria.own_duration, Duration::from_secs);",
+        replace: ".map_or(criteria.own_duration, |_| criteria.own_duration);",
     },
     Mutant {
         name: "a takeover comes without the millisecond more",
@@ -229,9 +228,9 @@ pub const MUTANTS: [Mutant; 38] = [
     Mutant {
         name: "an empty holder is somebody",
         breaks: "rule 3",
-        file: "elector/observe.rs",
-        find: "            return Standing::Free;",
-        replace: "            return Standing::Foreign;",
+        file: "elector/standing.rs",
+        find: "        return Standing::Free;",
+        replace: "        return Standing::Foreign;",
     },
     Mutant {
         name: "a deletion is a release",
@@ -251,13 +250,9 @@ pub const MUTANTS: [Mutant; 38] = [
     Mutant {
         name: "a twin is one's own restart",
         breaks: "rule 5",
-        file: "elector/observe.rs",
-        find: "        Standing::Twin
-    }
-",
-        replace: "        Standing::Restart
-    }
-",
+        file: "elector/standing.rs",
+        find: "        (false, _) => Standing::Twin,",
+        replace: "        (false, _) => Standing::Restart,",
     },
     Mutant {
         name: "a creation that lands late is a right to lead",
@@ -312,7 +307,7 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a candidate that rests takes the lease",
         breaks: "rule 9: a candidate that steps down writes nothing",
         file: "elector/decide.rs",
-        find: "(State::Resting { until, .. }, _) => at_its_time(attempt.next, now, *until, Move::Read),",
+        find: "(State::Resting { until, .. }, _) => at_its_time(attempt.next, now, *until, Act::Read),",
         replace: "(State::Resting { .. }, _) => contend(observed, attempt.next, create, now),",
     },
     // Time.
