@@ -96,11 +96,10 @@ impl Store {
                 self.last_uid += 1;
                 format!("u{}", self.last_uid)
             }
-            (WriteKind::Create { by_put: true }, Some(_)) => return Answer::from(Reply::Invalid),
             (WriteKind::Update { version, .. }, Some(stored)) if *version == stored.version => {
                 version.uid.as_str().to_owned()
             }
-            (WriteKind::Create { by_put: false } | WriteKind::Update { .. }, _) => {
+            (WriteKind::Create { .. } | WriteKind::Update { .. }, _) => {
                 return Answer::from(Reply::Conflict);
             }
         };

@@ -230,7 +230,7 @@ pub const MUTANTS: [Mutant; 38] = [
         breaks: "rule 3",
         file: "elector/standing.rs",
         find: "        return Standing::Free;",
-        replace: "        return Standing::Foreign;",
+        replace: "            return Standing::Foreign;",
     },
     Mutant {
         name: "a deletion is a release",
@@ -307,8 +307,8 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a candidate that rests takes the lease",
         breaks: "rule 9: a candidate that steps down writes nothing",
         file: "elector/decide.rs",
-        find: "(State::Resting { until, .. }, _) => at_its_time(attempt.next, now, *until, Act::Read),",
-        replace: "(State::Resting { .. }, _) => contend(observed, attempt.next, create, now),",
+        find: "at_its_time(attempt.next, now, *until, Act::Read)",
+        replace: "contend(observed, attempt.next, create, now)",
     },
     // Time.
     Mutant {

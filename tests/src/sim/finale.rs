@@ -98,7 +98,7 @@ impl<M: Subject> World<M> {
                 )
             };
             let local_us = self.plan.quiet_us * process.clock.rate() / TRUE_RATE;
-            let most = u64::from(per_hour) * local_us / HOUR_US + 1;
+            let most = (u64::from(per_hour) * local_us).div_ceil(HOUR_US) + 1;
             self.totals.quiet += u64::from(writes + reads > 0);
             if asked.0 > most || asked.1 {
                 return Err(format!(

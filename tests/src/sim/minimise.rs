@@ -45,3 +45,45 @@ pub fn explain(plan: &Plan) -> String {
     }
     text + &world::run(&least, true).log
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::mix::Mix;
+    use crate::sim::schedule::What;
+
+    #[test]
+    fn only_what_a_failure_needs_is_left() {
+        let plan = Plan::new(Mix::named("everything").unwrap(), 3);
+        let is_crash = |what: &What| matches!(what, What::Crash { .. });
+        let crashes = |plan: &Plan| {
+            plan.schedule
+                .iter()
+                .filter(|entry| is_crash(&entry.what))
+                .count()
+        };
+        assert!(
+            crashes(&plan) >= 1 && plan.schedule.len() > 5,
+            "{:?}",
+            plan.schedule
+        );
+        let least = minimise(&plan, |plan| crashes(plan) >= 1);
+        assert_eq!(least.schedule.len(), 1);
+        assert!(is_crash(&least.schedule[0].what));
+    }
+
+    #[test]
+    fn an_explanation_names_the_seed_and_shows_every_start() {
+        let plan = Plan::new(Mix::named("calm").unwrap(), 3);
+        let text = explain(&plan);
+        assert!(
+            text.starts_with("seed 3, mix calm, 0 of 0 entries"),
+            "{text}"
+        );
+        let starts = text
+            .lines()
+            .filter(|line| line.ends_with("  starts"))
+            .count();
+        assert_eq!(starts, plan.seats.len());
+    }
+}

@@ -1,10 +1,13 @@
 //! [`Process`]: one machine on one host, driven by the letter of its contract.
 
+mod checks;
+
 use kubelease_core::elector::{Config, POLLS_MAX};
 use kubelease_core::lease::RecordTime;
-use kubelease_core::protocol::{Event, Failure, Output, RequestId, StopReason};
+use kubelease_core::protocol::{Event, Failure, Output, RequestId};
 use kubelease_core::time::{Duration, Instant, Now};
 
+use self::checks::rank;
 use super::clock::Clock;
 use super::lawyer::Lawyer;
 use super::op::{Answer, Op, Said};
@@ -134,10 +137,7 @@ impl<M: Subject> Process<M> {
         }
     }
 
-    /// A new process starts here.
-    ///
-    /// # Errors
-    /// Where the configuration is refused.
+    /// A new process starts here, with a machine that `make` makes.
     pub fn start(
         &mut self,
         at_us: u64,
@@ -418,102 +418,11 @@ impl<M: Subject> Process<M> {
         self.check_until()
     }
 
-    /// Leadership may end at any time. It gets longer by an acknowledgement only, which
-    /// `check_truth` has seen.
-    fn check_until(&mut self) -> Result<(), String> {
-        let until = self.machine.as_ref().and_then(Subject::leading_until);
-        if self.watch != Watch::Nothing && until.is_some() && until != self.until {
-            return Err(format!(
-                "L7: leadership went from {:?} to {until:?}",
-                self.until
-            ));
-        }
-        self.until = until;
-        Ok(())
-    }
-
-    /// A write was answered by a lease: leadership counts from the poll that handed it out.
-    fn check_truth(&mut self, flight: Option<Flight>, version: u64) -> Result<(), String> {
-        let until = self.machine.as_ref().and_then(Subject::leading_until);
-        if until.is_none() || until == self.until {
-            return Ok(());
-        }
-        let sent = flight
-            .filter(|flight| flight.claims)
-            .map(|flight| flight.sent);
-        let expected = sent.map(|sent| sent.saturating_add(self.config.timing.renew_deadline));
-        if self.watch != Watch::Nothing && until != expected {
-            return Err(format!(
-                "L7: leads until {until:?}, where {expected:?} was earned"
-            ));
-        }
-        self.until = until;
-        self.acked = version;
-        Ok(())
-    }
-
-    fn check_event(&mut self, event: Event) -> Result<(), String> {
-        if let Event::StartedLeading { term } = event
-            && let Some(before) = self.announced.replace(term)
-        {
-            return Err(format!("L4: term {term} starts within term {before}"));
-        }
-        if let Event::StoppedLeading {
-            term,
-            reason,
-            must_cease_by,
-        } = event
-        {
-            if self.announced.take() != Some(term) {
-                return Err(format!("L4: term {term} stops and never started"));
-            }
-            if reason != StopReason::Deadline && must_cease_by > self.largest {
-                return Err(format!(
-                    "work may go on until {must_cease_by:?} after {reason:?}"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn is_live(&self, id: RequestId) -> bool {
-        self.flight
-            .is_some_and(|flight| flight.id == id && self.largest < flight.deadline)
-    }
-
-    /// Notes the time of a call; says whether the clock went on.
-    fn pass(&mut self, instant: Instant) -> bool {
-        let went_on = instant.saturating_add(Duration::from_secs(1)) >= self.largest;
-        self.largest = if went_on {
-            self.largest.max(instant)
-        } else {
-            instant
-        };
-        if !went_on {
-            self.until = None;
-        }
-        if self.until.is_some_and(|until| self.largest >= until) {
-            self.until = None;
-        }
-        went_on
-    }
-
     /// What the clock shows to a call on another processor.
     fn noisy(&mut self, at_us: u64) -> Now {
         let mut now = self.clock.now(at_us);
         let noise = Duration::from_millis(self.random.below(self.noise_ms + 1));
         now.instant = now.instant.saturating_sub(noise);
         now
-    }
-}
-
-/// The place of an output in the order of law L4.
-const fn rank(output: &Output<'_>) -> u8 {
-    match output {
-        Output::Event(Event::StoppedLeading { .. }) => 0,
-        Output::Event(_) => 1,
-        Output::Cancel(_) => 2,
-        Output::Request(_) => 3,
-        Output::WaitUntil(_) | Output::Done => 4,
     }
 }

@@ -4,7 +4,7 @@
 use kubelease_core::elector::{Config, Timing};
 use kubelease_core::time::Duration;
 use kubelease_tests::sim::clock::{Clock, TRUE_RATE};
-use kubelease_tests::sim::mix::{MIXES, Mix, Rates};
+use kubelease_tests::sim::mix::{Mix, Rates};
 use kubelease_tests::sim::net::Weather;
 use kubelease_tests::sim::plan::{Finale, Plan, Seat};
 use kubelease_tests::sim::random::Random;
@@ -46,7 +46,7 @@ impl Duel {
         let mix = Mix {
             weather: Weather::STILL,
             rates: self.rates,
-            ..MIXES[0]
+            ..*Mix::named("calm").expect("a mix")
         };
         let way = Weather {
             way_us: (self.way_us, self.way_us),
