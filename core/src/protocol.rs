@@ -387,3 +387,55 @@ pub enum Finish {
     /// The release could not be done within its budget.
     Failed,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn each_bad_answer_says_what_was_expected_and_found() {
+        let texts = [
+            (BadAnswer::Empty, "expected a Lease, found an empty body"),
+            (BadAnswer::NotJson, "expected JSON, found something else"),
+            (
+                BadAnswer::Truncated,
+                "expected the rest of the JSON, found the end",
+            ),
+            (
+                BadAnswer::Malformed,
+                "expected a Lease in JSON, found a breach of its grammar",
+            ),
+            (BadAnswer::TooDeep, "expected a Lease, found deeper nesting"),
+            (BadAnswer::NotALease, "expected a Lease, found another kind"),
+            (
+                BadAnswer::NoVersion,
+                "expected a resourceVersion, found none",
+            ),
+            (
+                BadAnswer::VersionTooLong,
+                "expected a short uid and resourceVersion, found a longer one",
+            ),
+            (
+                BadAnswer::TooLong,
+                "expected a body within the limit, found a longer one",
+            ),
+            (
+                BadAnswer::UnexpectedStatus,
+                "expected status 200 or 201, found another success",
+            ),
+            (
+                BadAnswer::NotMyWrite,
+                "expected the record just written, found another",
+            ),
+        ];
+        for (bad, text) in texts {
+            assert_eq!(bad.to_string(), text);
+        }
+        assert_eq!(
+            StaleRequest.to_string(),
+            "expected the id of the request in flight, found another"
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! The only reader of clocks in the project.
+//! The elector's clocks: nothing else in it reads one.
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod system;

@@ -225,7 +225,7 @@ impl Transport for HttpTransport {
         // A response that is dropped unread takes its connection with it.
         self.answer = None;
         self.traffic
-            .set_error_if_none("the request was given up without an answer");
+            .set_error_if_none("the request was given up before its answer had ended");
     }
 
     fn reconnect(&mut self) {

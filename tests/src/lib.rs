@@ -2,10 +2,14 @@
 //! of every test, timetables, a small lease store, and the checks of the source itself.
 
 pub mod book;
+pub mod choices;
+pub mod coverage;
 pub mod driver;
 pub mod faulty;
+pub mod fuzz;
 pub mod input;
 pub mod laws;
+pub mod life;
 pub mod model;
 pub mod mutants;
 pub mod prelude;

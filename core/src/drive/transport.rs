@@ -10,7 +10,8 @@ use crate::wire::http::HttpRequest;
 ///
 /// The loop calls [`send`](Self::send) once, then [`next`](Self::next) until it has given
 /// [`Piece::End`] or an error. It drops either future only when the exchange is over for it, and
-/// calls [`abort`](Self::abort) then, so neither has to survive being dropped half-way.
+/// calls [`abort`](Self::abort) then, so neither has to survive being dropped half-way. Whoever
+/// drops [`run`](super::run) itself drops the transport's future with it, without that call.
 pub trait Transport {
     /// Sends `request`, up to the point from which the answer can be read.
     ///

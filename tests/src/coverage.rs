@@ -1,0 +1,180 @@
+//! Which regions of the core's source no test reaches, from an export of `llvm-cov`.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde_json::Value;
+
+use crate::tidy::Source;
+
+/// Where a region is: its file, and line and column of its beginning and end.
+type Place = (String, [u64; 4]);
+
+/// The kind of region that holds code; the others are gaps, expansions and branches.
+const CODE: u64 = 0;
+
+/// All regions of some files, and how often each was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    regions: BTreeMap<Place, u64>,
+}
+
+impl Coverage {
+    /// Reads the regions of the core's own code, without the tests at the bottom of its files.
+    ///
+    /// A function with type parameters is in the export once for each set of them; a region of it
+    /// is reached if one of them reaches it.
+    ///
+    /// # Errors
+    /// Where the export is not of the form that `llvm-cov export` writes.
+    pub fn read(export: &str, sources: &[Source]) -> io::Result<Self> {
+        let export: Value = serde_json::from_str(export)?;
+        let functions = export.pointer("/data/0/functions");
+        let functions = functions.and_then(Value::as_array).ok_or_else(malformed)?;
+        let mut coverage = Self::default();
+        for function in functions {
+            let files = function.get("filenames").and_then(Value::as_array);
+            let regions = function.get("regions").and_then(Value::as_array);
+            let (files, regions) = files.zip(regions).ok_or_else(malformed)?;
+            for region in regions {
+                coverage
+                    .note(region, files, sources)
+                    .ok_or_else(malformed)?;
+            }
+        }
+        Ok(coverage)
+    }
+
+    /// Notes one region, if it is one of those.
+    fn note(&mut self, region: &Value, files: &[Value], sources: &[Source]) -> Option<()> {
+        let numbers = region.as_array()?.iter().map(Value::as_u64);
+        let numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
+        let [line, column, end_line, end_column, count, file, _, kind] = *numbers.as_slice() else {
+            return None;
+        };
+        let file = files.get(usize::try_from(file).ok()?)?.as_str()?;
+        let source = sources.iter().find(|source| {
+            source.is_under(&["core/src/"])
+                && !source.is_test_only()
+                && file.ends_with(&format!("/{}", source.path))
+        });
+        let Some(source) = source.filter(|source| line < source.tests_begin() as u64) else {
+            return Some(());
+        };
+        if kind == CODE {
+            let place = [line, column, end_line, end_column];
+            let total = self
+                .regions
+                .entry((source.path.clone(), place))
+                .or_default();
+            *total = total.saturating_add(count);
+        }
+        Some(())
+    }
+
+    /// How many regions there are, and how many of them were run.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        let reached = self.regions.values().filter(|count| **count > 0).count();
+        (self.regions.len(), reached)
+    }
+
+    /// The lines on which a region begins that was never run, as `file: text of the line`.
+    #[must_use]
+    pub fn unreached(&self, sources: &[Source]) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for ((file, [line, ..]), _) in self.regions.iter().filter(|(_, count)| **count == 0) {
+            let source = sources.iter().find(|source| source.path == *file);
+            let number = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+            let text = source.and_then(|source| source.text.lines().nth(number));
+            let line = format!("{file}: {}", text.unwrap_or_default().trim());
+            if lines.last() != Some(&line) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+}
+
+/// Complaints about lines that are not listed with a reason, and about entries of no use.
+///
+/// An entry of the list is `file: text of the line — reason`.
+#[must_use]
+pub fn compare(unreached: &[String], list: &str) -> Vec<String> {
+    let entries = list
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (mut complaints, mut listed) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry.rsplit_once(" — ") {
+            Some((place, reason)) if !reason.is_empty() => listed.push(place),
+            Some(_) | None => complaints.push(format!("no reason: {entry}")),
+        }
+    }
+    let unlisted = unreached
+        .iter()
+        .filter(|line| !listed.contains(&line.as_str()));
+    complaints.extend(unlisted.map(|line| format!("not reached, not listed: {line}")));
+    let idle = listed
+        .iter()
+        .filter(|place| unreached.iter().all(|line| line != *place));
+    complaints.extend(idle.map(|place| format!("listed, but reached or gone: {place}")));
+    complaints
+}
+
+fn malformed() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "expected an export of llvm-cov, found another",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPORT: &str = r#"{"data": [{"functions": [
+        {"filenames": ["/x/core/src/a.rs"], "regions": [[1,1,1,9,3,0,0,0], [2,1,2,9,0,0,0,0]]},
+        {"filenames": ["/x/core/src/a.rs"], "regions": [[1,1,1,9,0,0,0,0], [3,1,3,9,0,0,0,3]]},
+        {"filenames": ["/x/core/src/a.rs"], "regions": [[5,1,5,9,0,0,0,0]]},
+        {"filenames": ["/x/tests/src/a.rs"], "regions": [[1,1,1,9,0,0,0,0]]}
+    ]}]}"#;
+
+    fn sources() -> [Source; 1] {
+        let text = "fn a() {}\n  fn b() {}\n#[cfg(test)]\nmod tests {\nfn c() {}\n}\n";
+        [Source::sample("core/src/a.rs", text)]
+    }
+
+    #[test]
+    fn only_code_of_the_core_outside_of_tests_counts() {
+        let coverage = Coverage::read(EXPORT, &sources()).unwrap();
+        assert_eq!(coverage.counts(), (2, 1));
+        assert_eq!(coverage.unreached(&sources()), ["core/src/a.rs: fn b() {}"]);
+    }
+
+    #[test]
+    fn err_what_llvm_cov_does_not_write() {
+        for text in [
+            "",
+            "{}",
+            r#"{"data":[{"functions":[{"filenames":[],"regions":[[1]]}]}]}"#,
+        ] {
+            assert!(Coverage::read(text, &sources()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_without_a_reason_and_idle_entries_are_complaints() {
+        let unreached = ["a.rs: x".to_owned(), "a.rs: y".to_owned()];
+        assert!(compare(&unreached, "# list\n\na.rs: x — b\na.rs: y — c — d\n").len() == 2);
+        assert!(compare(&unreached, "a.rs: x — b\na.rs: y — c\n").is_empty());
+        assert_eq!(
+            compare(&unreached, "a.rs: x — b\na.rs: z — c\na.rs: y\n"),
+            [
+                "no reason: a.rs: y",
+                "not reached, not listed: a.rs: y",
+                "listed, but reached or gone: a.rs: z",
+            ]
+        );
+    }
+}
