@@ -163,8 +163,9 @@ fn failures(output: &Output) -> String {
     }
 }
 
-/// Copies all files of a workspace but what was built. Files that have not changed keep their
-/// times, so that they are not built again.
+/// Copies all files of a workspace but what was built. They keep their times, so that what has not
+/// changed is not built again; but for the core's, since an earlier run may have been ended with a
+/// fault built in.
 fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -176,13 +177,13 @@ fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
         let (source, target) = (entry.path(), to.join(name));
         if entry.file_type()?.is_dir() {
             copy_sources(&source, &target)?;
-        } else {
-            fs::copy(&source, &target)?;
-            let modified = entry.metadata()?.modified()?;
-            fs::File::options()
-                .write(true)
-                .open(&target)?
-                .set_modified(modified)?;
+            continue;
+        }
+        let text = fs::read(&source)?;
+        fs::write(&target, text)?;
+        if !target.components().any(|part| part.as_os_str() == "core") {
+            let times = fs::FileTimes::new().set_modified(entry.metadata()?.modified()?);
+            fs::File::options().write(true).open(&target)?.set_times(times)?;
         }
     }
     Ok(())
