@@ -31,7 +31,10 @@ const LABEL_NAME_MAX: usize = 63;
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'a> {
     /// The name of this candidate: 1 to [`IDENTITY_MAX`] bytes without control characters, `"`
-    /// and `\`. Unique for each living process; one that is not costs leadership, not safety.
+    /// and `\`. It has to be unique for each living process: a second one with the same identity
+    /// takes the lease over at once, as a restart does, and both lead until the first finds out at
+    /// its next renewal, or its renew deadline. [`treat_own_as_foreign`](Self::treat_own_as_foreign)
+    /// closes that gap and makes restarts wait.
     pub identity: &'a str,
     /// The durations; [`Timing::KUBERNETES`] unless said.
     pub timing: Timing,

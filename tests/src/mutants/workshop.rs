@@ -1,10 +1,10 @@
 //! [`Workshop`]: a copy of the workspace in which faults are tried.
 
+use core::time::Duration;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use super::Mutant;
 
@@ -183,7 +183,10 @@ fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
         fs::write(&target, text)?;
         if !target.components().any(|part| part.as_os_str() == "core") {
             let times = fs::FileTimes::new().set_modified(entry.metadata()?.modified()?);
-            fs::File::options().write(true).open(&target)?.set_times(times)?;
+            fs::File::options()
+                .write(true)
+                .open(&target)?
+                .set_times(times)?;
         }
     }
     Ok(())
