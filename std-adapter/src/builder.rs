@@ -80,7 +80,8 @@ impl Builder {
         self
     }
 
-    /// An HTTP proxy for all requests, by an `http` or `https` URL. Without it there is none, whatever the environment says.
+    /// An HTTP proxy for all requests, by an `http` or `https` URL. Without it there is none,
+    /// whatever the environment says.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self

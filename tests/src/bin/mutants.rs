@@ -5,7 +5,7 @@
 //! mutants --judge             looks for a fault in the elector that it was built with
 //! ```
 //! The copies are below `target/mutants`.
-#![expect(clippy::std_instead_of_core, reason = "it runs on a host")]
+#![allow(clippy::std_instead_of_core, reason = "it runs on a host")]
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,9 +50,10 @@ fn main() -> ExitCode {
 fn judge_this() -> ExitCode {
     let verdict = judge();
     println!("{verdict}");
-    match verdict {
-        Verdict::Sound { .. } => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
+    if matches!(verdict, Verdict::Sound { .. }) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

@@ -12,7 +12,6 @@ const SEEDS: u64 = 400;
 
 /// What was found in how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Verdict {
     /// Nothing in so many states and simulated worlds.
     Sound {

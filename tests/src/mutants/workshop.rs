@@ -29,7 +29,6 @@ pub struct Workshop {
 
 /// What came of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Trial {
     /// It was found, as said.
     Killed(String),
