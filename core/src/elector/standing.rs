@@ -5,7 +5,8 @@ use crate::time::Duration;
 use crate::timestamp::Timestamp;
 
 /// How many of its own times an elector remembers. A write that was answered or followed by a
-/// read needs one; the others are for writes that got lost in a row.
+/// read needs one; the others are for writes that got lost in a row. Those that never left count
+/// too: a transport may be wrong about that, and would make a twin of its own process.
 const SENT_MAX: usize = 8;
 
 /// Whose a record is.
@@ -55,18 +56,6 @@ impl SentTimes {
             core::mem::swap(slot, &mut carried);
         }
         self.fresh = self.fresh.saturating_add(1).min(SENT_MAX);
-    }
-
-    /// Takes back the newest time: its write never left, and takes no place of one that did.
-    pub(crate) fn unsend(&mut self, time: Timestamp) {
-        if self.times.first() != Some(&Some(time)) {
-            return;
-        }
-        let mut carried = None;
-        for slot in self.times.iter_mut().rev() {
-            core::mem::swap(slot, &mut carried);
-        }
-        self.fresh = self.fresh.saturating_sub(1);
     }
 
     /// Whether a write with this time was sent since somebody else's record was seen.
@@ -159,23 +148,5 @@ mod tests {
         }
         assert!(!has_fresh(&sent, 1));
         assert!((2..=9).all(|second| has_fresh(&sent, second)));
-    }
-
-    #[test]
-    fn a_write_that_never_left_costs_no_memory() {
-        let mut sent = SentTimes::default();
-        sent.push(time(1));
-        for second in 2..=30 {
-            sent.push(time(second));
-            sent.unsend(time(second));
-        }
-        assert!(has_fresh(&sent, 1) && !has_fresh(&sent, 30));
-        // One that is not the newest stays.
-        sent.push(time(31));
-        sent.unsend(time(1));
-        assert!(has_fresh(&sent, 1) && has_fresh(&sent, 31));
-        sent.unsend(time(31));
-        sent.unsend(time(1));
-        assert!(sent.is_empty());
     }
 }
