@@ -4,7 +4,7 @@
 //! mutants [--only WORD]...    those whose name has WORD in it
 //! mutants --judge             looks for a fault in the elector that it was built with
 //! ```
-//! The copies are below `target/mutants`.
+//! The copies are below `target/mutants`, which serves one run at a time.
 #![expect(clippy::std_instead_of_core, reason = "it runs on a host")]
 
 use std::path::{Path, PathBuf};
@@ -89,9 +89,9 @@ fn try_all(mutants: &[&Mutant]) -> Result<usize, String> {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..WORKERS)
             .map(|worker| {
-                let (root, place, work) = (&root, place.join(worker.to_string()), &work);
+                let (first, place, work) = (&first, place.join(worker.to_string()), &work);
                 scope.spawn(move || {
-                    let workshop = Workshop::new(root, &place).map_err(|e| e.to_string())?;
+                    let workshop = first.another(&place).map_err(|e| e.to_string())?;
                     work(&workshop)
                 })
             })

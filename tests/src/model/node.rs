@@ -132,13 +132,13 @@ impl Node {
     }
 
     fn take(&mut self, event: Event) -> Result<(), &'static str> {
-        let starts = match event {
-            Event::StartedLeading { .. } => true,
-            Event::StoppedLeading { must_cease_by, .. } => {
-                self.ceases_at = must_cease_by;
-                false
-            }
-            _ => return Ok(()),
+        let starts = if let Event::StoppedLeading { must_cease_by, .. } = event {
+            self.ceases_at = must_cease_by;
+            false
+        } else if matches!(event, Event::StartedLeading { .. }) {
+            true
+        } else {
+            return Ok(());
         };
         if self.started == starts {
             return Err("starts and stops that do not alternate");
