@@ -30,8 +30,8 @@ pub struct Workshop {
 }
 
 /// What came of a fault.
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to find")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Trial {
     /// It was found, as said.
     Killed(String),
@@ -157,11 +157,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The last line that was printed, or of the complaint where there is none.
+/// The last line that was printed or, where there is none, the first panic.
 fn last_words(output: &Output) -> String {
-    let last = |bytes: &[u8]| text(bytes).lines().last().map(str::to_owned);
-    let words = last(&output.stdout).or_else(|| last(&output.stderr));
-    words.unwrap_or_else(|| "it ended without a word".into())
+    let (printed, complaint) = (text(&output.stdout), text(&output.stderr));
+    let panic = || complaint.split_once("panicked at ").map(|(_, what)| what);
+    let first_two = |what: &str| what.lines().take(2).collect::<Vec<_>>().join(" ");
+    let words = printed.lines().last().map(str::to_owned);
+    words
+        .or_else(|| panic().map(first_two))
+        .unwrap_or_else(|| "it ended without a word".into())
 }
 
 /// How many tests failed, and the first of them.
