@@ -24,11 +24,10 @@
 )]
 
 mod bounds;
-mod milestone;
 mod network;
 mod node;
 mod print;
-mod rule;
+mod rules;
 mod scenes;
 mod server;
 mod step;
@@ -39,8 +38,7 @@ use core::num::NonZeroUsize;
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
 
 pub use bounds::{Bounds, GRID_US, NODES_MAX, Rate, Work};
-pub use milestone::Milestone;
-pub use rule::Rule;
+pub use rules::{Milestone, Rule};
 pub use scenes::{BEYOND, SCENES, Scene, THREE};
 pub use step::Step;
 pub use world::World;

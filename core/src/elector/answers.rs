@@ -56,7 +56,12 @@ impl Elector<'_> {
     pub(super) fn unanswered(&mut self, pending: &Pending<Sent>, failure: Failure) {
         self.notices.reconnect |= self.contact.note_failure();
         let may_be_done = match failure {
-            Failure::NotSent => false,
+            Failure::NotSent => {
+                if let Some(written) = pending.kind.written() {
+                    self.observed.sent.unsend(written.renew_time);
+                }
+                false
+            }
             Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),
         };
         self.lost(may_be_done, None);

@@ -57,6 +57,18 @@ impl SentTimes {
         self.fresh = self.fresh.saturating_add(1).min(SENT_MAX);
     }
 
+    /// Takes back the newest time: its write never left, and takes no place of one that did.
+    pub(crate) fn unsend(&mut self, time: Timestamp) {
+        if self.times.first() != Some(&Some(time)) {
+            return;
+        }
+        let mut carried = None;
+        for slot in self.times.iter_mut().rev() {
+            core::mem::swap(slot, &mut carried);
+        }
+        self.fresh = self.fresh.saturating_sub(1);
+    }
+
     /// Whether a write with this time was sent since somebody else's record was seen.
     pub(crate) fn has_fresh(&self, time: RecordTime) -> bool {
         let time = time.timestamp();
@@ -124,4 +136,46 @@ pub(crate) fn wait_for(
     };
     let dead = standing == Standing::Foreign && long_dead() == Some(true);
     if dead { Duration::ZERO } else { wait }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(second: i64) -> Timestamp {
+        Timestamp::from_unix(second, 0).unwrap()
+    }
+
+    fn has_fresh(sent: &SentTimes, second: i64) -> bool {
+        sent.has_fresh(RecordTime::Canonical(time(second)))
+    }
+
+    #[test]
+    fn the_last_eight_times_are_remembered() {
+        let mut sent = SentTimes::default();
+        assert!(sent.is_empty());
+        for second in 1..=9 {
+            sent.push(time(second));
+        }
+        assert!(!has_fresh(&sent, 1));
+        assert!((2..=9).all(|second| has_fresh(&sent, second)));
+    }
+
+    #[test]
+    fn a_write_that_never_left_costs_no_memory() {
+        let mut sent = SentTimes::default();
+        sent.push(time(1));
+        for second in 2..=30 {
+            sent.push(time(second));
+            sent.unsend(time(second));
+        }
+        assert!(has_fresh(&sent, 1) && !has_fresh(&sent, 30));
+        // One that is not the newest stays.
+        sent.push(time(31));
+        sent.unsend(time(1));
+        assert!(has_fresh(&sent, 1) && has_fresh(&sent, 31));
+        sent.unsend(time(31));
+        sent.unsend(time(1));
+        assert!(sent.is_empty());
+    }
 }

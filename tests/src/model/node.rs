@@ -132,14 +132,12 @@ impl Node {
     }
 
     fn take(&mut self, event: Event) -> Result<(), &'static str> {
-        let starts = if let Event::StoppedLeading { must_cease_by, .. } = event {
+        let starts = matches!(event, Event::StartedLeading { .. });
+        if let Event::StoppedLeading { must_cease_by, .. } = event {
             self.ceases_at = must_cease_by;
-            false
-        } else if matches!(event, Event::StartedLeading { .. }) {
-            true
-        } else {
+        } else if !starts {
             return Ok(());
-        };
+        }
         if self.started == starts {
             return Err("starts and stops that do not alternate");
         }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use kubelease_core::time::Now;
 
 use super::bounds::{Bounds, GRID_US};
-use super::milestone::Milestone;
 use super::network::{Body, Message};
 use super::node::Node;
-use super::rule::Rule;
+use super::rules::{Milestone, Rule};
 use super::server::{Answer, Server, Wish};
 use super::step::Step;
 
