@@ -11,6 +11,7 @@ use crate::sim::world;
 const SEEDS: u64 = 400;
 
 /// What was found in how much.
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to find")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing in so many states and simulated worlds.
