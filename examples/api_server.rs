@@ -10,9 +10,9 @@
 //! also a user `elector`, who may do what Roles grant. `--old-etcd` behaves like a server on an old
 //! etcd. The server ends after `--for SECONDS`, by default an hour.
 
-use std::error::Error;
+use core::error::Error;
+use core::time::Duration;
 use std::thread::sleep;
-use std::time::Duration;
 
 use kubelease::testing::ApiServer;
 

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const TICK: Duration = Duration::from_millis(5);
 
 /// What a takeover may cost above the timing's promise: round trips, and a busy machine.
-const ROUND_TRIPS: Duration = Duration::from_millis(500);
+const ROUND_TRIPS: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

@@ -238,11 +238,38 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_went_back_is_shown_to_the_machine_at_once() {
+        let world = World::default();
+        let mut session = Pinger::new(&world).session();
+        let mut transport = Scripted::new(&world, &[GOOD]);
+        let mut host = StopAt {
+            world: world.clone(),
+            at: Some(60),
+        };
+        let mut buffer = [0; 512];
+        world.set_back(40);
+        let mut run = pin!(run(
+            &mut session,
+            &mut transport,
+            &world,
+            &mut host,
+            &mut buffer
+        ));
+        assert_eq!(poll_once(run.as_mut()), None);
+        world.set_back(5);
+        assert_eq!(poll_once(run.as_mut()), None);
+        assert_eq!(
+            world.take_log(),
+            ["40 GET l by 90", "5 the clock went back"]
+        );
+    }
+
+    #[test]
     fn a_thousand_quiet_turns_read_the_clock_a_few_times_each() {
         let world = World::default();
         run_until(&world, 100_000, &[GOOD; 1_000]);
         // Each has seven waits (send, five pieces, rest), each with one reading by `settle` and
-        // two by `race`, and one reading at its end.
+        // three by `race`, and one reading at its end.
         assert!(world.readings() < 1_000 * 30, "{}", world.readings());
     }
 

@@ -8,10 +8,13 @@ mod contact;
 mod decide;
 mod notices;
 mod observe;
+mod pace;
 mod release;
 mod report;
 mod requests;
+mod standing;
 mod state;
+mod term;
 mod timing;
 
 pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
@@ -35,7 +38,7 @@ use crate::time::{Duration, Instant, Now};
 
 use contact::Contact;
 use decide::Move;
-use notices::{Notices, Stopped};
+use notices::Notices;
 use observe::Observed;
 use state::{Attempt, Belief, Next, Releasing, Sent, State, Then};
 
@@ -45,9 +48,9 @@ pub(crate) const LATE: Duration = Duration::from_millis(1);
 /// Least ceiling of the growing delay between tries that the server refuses.
 pub(crate) const SLOWEST_RETRY: Duration = Duration::from_secs(30);
 
-/// At most this many polls after an input yield something other than a wait: one for each kind of
-/// event (12), a cancel, a request, and the wait itself.
-pub const POLLS_MAX: usize = 15;
+/// At most this many polls after an input reach a wait or the end: one for each kind of event
+/// (11), a cancel, a request, and the wait itself.
+pub const POLLS_MAX: usize = 14;
 
 /// A candidate without a good answer for its lease duration and this much more is unreachable.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
@@ -73,8 +76,6 @@ pub struct Elector<'a> {
     backoff: Backoff,
     contact: Contact,
     notices: Notices,
-    /// Whether `Finished` is still to be told.
-    finish_untold: bool,
     /// Whether the deletion of the lease seen last was told.
     deletion_told: bool,
     term: u64,
@@ -122,16 +123,14 @@ impl<'a> Elector<'a> {
             backoff: Backoff::default(),
             contact: Contact::new(start),
             notices: Notices::default(),
-            finish_untold: false,
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
         })
     }
 
-    /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`;
-    /// calling it more often changes nothing.
-    #[must_use = "an output that is not followed is lost: it is not said twice"]
+    /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`; a
+    /// poll before that says the same wait again.
     pub fn poll(&mut self, now: Now) -> Output<'_> {
         self.advance(now.instant);
         if let Some(event) = self.take_event() {
@@ -140,17 +139,16 @@ impl<'a> Elector<'a> {
         if let Some(id) = self.slot.take_cancelled() {
             return Output::Cancel(id);
         }
-        if matches!(self.state, State::Ended(_)) {
+        if matches!(self.state, State::Ended { .. }) {
             return Output::Done;
         }
         if let Some(pending) = self.slot.pending() {
             return Output::WaitUntil(pending.deadline);
         }
-        let step = self.decide();
-        if let Move::Wait(until) = step {
-            return Output::WaitUntil(until);
+        match self.decide() {
+            Move::Wait(until) => return Output::WaitUntil(until),
+            Move::Send(act) => self.send(act, now),
         }
-        self.send(step, now);
         // What was just sent can be made again, so that the second arm is never taken.
         self.in_flight()
             .map_or(Output::WaitUntil(now.instant), Output::Request)
@@ -216,12 +214,15 @@ impl<'a> Elector<'a> {
                     release.then = rest;
                 }
             }
-            State::Ended(_) => {}
+            State::Ended { .. } => {}
         }
     }
 
     /// Gives up leadership and the lease, and ends. [`Output::Done`] follows in any case, at the
     /// latest when the release budget is used up.
+    ///
+    /// A write of this process that the network delivers only after the look which found the lease
+    /// in other hands, or free, may still be done; others then wait for the lease duration.
     pub fn stop(&mut self, now: Now) {
         self.advance(now.instant);
         match &mut self.state {
@@ -229,7 +230,7 @@ impl<'a> Elector<'a> {
                 self.give_up(Then::End, StopReason::Stopped);
             }
             State::Releasing(release) => release.then = Then::End,
-            State::Ended(_) => {}
+            State::Ended { .. } => {}
         }
     }
 
@@ -258,19 +259,21 @@ impl<'a> Elector<'a> {
         }
     }
 
-    /// The instant at which leadership ends unless a write is acknowledged before.
+    /// The instant at which leadership ends unless a write is acknowledged before, as of the last
+    /// call: whether it has come is for [`is_leading`](Self::is_leading) to say.
     #[must_use]
     pub const fn leading_until(&self) -> Option<Instant> {
         self.belief.until()
     }
 
-    /// The token of the term that leads now.
+    /// The token of the term that led at the last call: whether it still leads is for
+    /// [`is_leading`](Self::is_leading) to say. A store that compares tokens needs no more.
     #[must_use]
     pub fn fence(&self) -> Option<Fence> {
         self.belief.is_leading().then(|| self.fence.clone())
     }
 
-    /// Who leads, by what was seen last: this process while it leads, or the holder in the record
+    /// Who led at the last call, by what had been seen: this process, or the holder in the record
     /// (the beginning of it where it is longer than [`HOLDER_PREFIX_MAX`]).
     ///
     /// [`HOLDER_PREFIX_MAX`]: crate::lease::HOLDER_PREFIX_MAX
@@ -303,11 +306,11 @@ impl<'a> Elector<'a> {
             .lease_duration
             .saturating_add(UNREACHABLE_AFTER);
         let overdue = self.belief.until().is_some_and(|until| at >= until);
-        if matches!(self.state, State::Ended(_)) {
+        if matches!(self.state, State::Ended { .. }) {
             Health::Ok
         } else if overdue || at.saturating_since(self.now()) > patience {
             Health::NotPolled
-        } else if at.saturating_since(self.contact.last_good) > patience {
+        } else if at.saturating_since(self.contact.last_good()) > patience {
             Health::Unreachable
         } else {
             Health::Ok
@@ -356,70 +359,7 @@ impl<'a> Elector<'a> {
             | State::Finishing
             | State::Resting { .. }
             | State::Releasing(_)
-            | State::Ended(_) => {}
-        }
-    }
-
-    fn clock_was_reset(&mut self) {
-        let now = self.now();
-        self.cancel();
-        self.observed.must_read = true;
-        self.observed.restart(now);
-        self.contact.restart(now);
-        self.renewals.reset(now);
-        self.attempt.started = now;
-        self.attempt.next = Next::Retry(now);
-        self.end_term(StopReason::ClockReset, now);
-        // An end that was not told yet names an instant of the clock before.
-        if let Some(stopped) = &mut self.notices.stopped {
-            stopped.must_cease_by = now;
-        }
-        self.ceased_at = now;
-        match &mut self.state {
-            State::Resting { until, cooldown } => *until = now.saturating_add(*cooldown),
-            State::Releasing(release) => {
-                release.until = now.saturating_add(self.config.release_budget());
-                release.not_before = now;
-                if let Then::Rest { until, cooldown } = &mut release.then {
-                    *until = now.saturating_add(*cooldown);
-                }
-            }
-            State::Contending | State::Finishing | State::Ended(_) => {}
-        }
-    }
-
-    /// Ends the request in flight. A write that is left alone may still be done.
-    fn cancel(&mut self) {
-        if self
-            .slot
-            .cancel()
-            .is_some_and(|pending| pending.kind.written().is_some())
-        {
-            self.observed.doubt();
-        }
-    }
-
-    /// Ends leadership, if there is any.
-    fn end_term(&mut self, reason: StopReason, must_cease_by: Instant) {
-        let Belief::Leading { announced, .. } = self.belief else {
-            return;
-        };
-        self.belief = Belief::Nothing;
-        self.ceased_at = must_cease_by;
-        if announced {
-            let term = self.term;
-            self.notices.stopped = Some(Stopped {
-                term,
-                reason,
-                must_cease_by,
-            });
-        }
-        let lost = match reason {
-            StopReason::Deadline | StopReason::Lost | StopReason::ClockReset => true,
-            StopReason::SteppedDown | StopReason::Stopped => false,
-        };
-        if lost && matches!(self.state, State::Finishing) {
-            self.ends_without_lease();
+            | State::Ended { .. } => {}
         }
     }
 
@@ -432,16 +372,12 @@ impl<'a> Elector<'a> {
         {
             return Some(Event::StartedLeading { term: self.term });
         }
-        match self.state {
-            State::Ended(finish) if core::mem::take(&mut self.finish_untold) => {
-                Some(Event::Finished(finish))
-            }
-            State::Ended(_)
-            | State::Contending
-            | State::Finishing
-            | State::Resting { .. }
-            | State::Releasing(_) => None,
+        if let State::Ended { finish, is_told } = &mut self.state
+            && !core::mem::replace(is_told, true)
+        {
+            return Some(Event::Finished(*finish));
         }
+        None
     }
 
     fn decide(&self) -> Move {

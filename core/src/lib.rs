@@ -14,14 +14,15 @@
 //!
 //! * [`time`], [`timestamp`], [`text`], [`prng`]: the ground floor.
 //! * [`lease`], [`protocol`]: the record, and the words between a machine and its driver.
-//! * [`elector`]: the machine.
+//! * [`machine`]: what every machine can do.
+//! * [`elector`]: leader election.
 //! * [`wire`]: the REST API in bytes, with constant memory.
 //! * [`session`]: one machine and the wire format together, for drivers that deal in bytes.
 //! * `drive` (feature `async`): one async loop for every runtime.
 //!
 //! # The laws
 //!
-//! Every test asserts them on every step.
+//! The shared test driver asserts them on every step, and so do seeded lives and worlds.
 //!
 //! * **L1 settle.** After any input at most [`POLLS_MAX`](elector::POLLS_MAX) polls reach
 //!   `WaitUntil` or `Done`; polling again says the same.
@@ -53,6 +54,7 @@
 extern crate std;
 
 mod backoff;
+mod dns;
 #[cfg(feature = "async")]
 pub mod drive;
 pub mod elector;

@@ -13,6 +13,7 @@ use crate::timestamp::Timestamp;
     reason = "a driver has to handle every output"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an output that is not followed is lost: it is not said twice"]
 pub enum Output<'a> {
     /// Something that the application may want to know. Poll again.
     Event(Event),
@@ -125,12 +126,14 @@ pub enum Verb {
     Get,
     /// `create`.
     Create,
-    /// `update`, or `patch` where the session writes merge patches.
+    /// A write over a lease that exists. The right is `update`, or `patch` where the session
+    /// writes merge patches.
     Update,
 }
 
 impl Verb {
-    /// The verb as a Role spells it.
+    /// The right's name in a Role, but for merge patches, which need `patch`, and for creating by
+    /// PUT, which needs `update` as well.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -383,4 +386,56 @@ pub enum Finish {
     Unknown,
     /// The release could not be done within its budget.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn each_bad_answer_says_what_was_expected_and_found() {
+        let texts = [
+            (BadAnswer::Empty, "expected a Lease, found an empty body"),
+            (BadAnswer::NotJson, "expected JSON, found something else"),
+            (
+                BadAnswer::Truncated,
+                "expected the rest of the JSON, found the end",
+            ),
+            (
+                BadAnswer::Malformed,
+                "expected a Lease in JSON, found a breach of its grammar",
+            ),
+            (BadAnswer::TooDeep, "expected a Lease, found deeper nesting"),
+            (BadAnswer::NotALease, "expected a Lease, found another kind"),
+            (
+                BadAnswer::NoVersion,
+                "expected a resourceVersion, found none",
+            ),
+            (
+                BadAnswer::VersionTooLong,
+                "expected a short uid and resourceVersion, found a longer one",
+            ),
+            (
+                BadAnswer::TooLong,
+                "expected a body within the limit, found a longer one",
+            ),
+            (
+                BadAnswer::UnexpectedStatus,
+                "expected status 200 or 201, found another success",
+            ),
+            (
+                BadAnswer::NotMyWrite,
+                "expected the record just written, found another",
+            ),
+        ];
+        for (bad, text) in texts {
+            assert_eq!(bad.to_string(), text);
+        }
+        assert_eq!(
+            StaleRequest.to_string(),
+            "expected the id of the request in flight, found another"
+        );
+    }
 }

@@ -5,7 +5,10 @@ use crate::timestamp::Timestamp;
 
 /// One second past the epoch: where times start that nobody knows. The epoch itself is the zero
 /// time of some clients.
-const UNKNOWN: Option<Timestamp> = Timestamp::from_unix(1, 0);
+const UNKNOWN: Timestamp = match Timestamp::from_unix(1, 0) {
+    Some(time) => time,
+    None => Timestamp::UNIX_EPOCH,
+};
 
 /// With the microsecond that each time adds at least, a second.
 const SECOND_LESS_ONE_US: u64 = 999_999;
@@ -47,7 +50,8 @@ impl RenewalClock {
     /// Starts counting at `from` where nothing better is known.
     pub(crate) fn count_from(&mut self, from: Option<Timestamp>, at: Instant) {
         if self.base.is_none() {
-            self.base = from.or(UNKNOWN).map(|time| Fix { time, at });
+            let time = from.unwrap_or(UNKNOWN);
+            self.base = Some(Fix { time, at });
         }
     }
 
@@ -84,8 +88,7 @@ impl RenewalClock {
     fn wall(&self, now: Now, at: Instant) -> Timestamp {
         now.wall
             .or_else(|| self.base.and_then(|base| base.at(at)))
-            .or(UNKNOWN)
-            .unwrap_or(Timestamp::UNIX_EPOCH)
+            .unwrap_or(UNKNOWN)
     }
 
     /// The least time that may follow the last; `None` where there is none before the year 10000.

@@ -48,6 +48,7 @@ pub enum UpdateMode<'a> {
     reason = "a driver has to handle every action"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an action that is not followed is lost: it is not said twice"]
 pub enum Action {
     /// Something that the application may want to know. Poll again.
     Event(Event),

@@ -1,7 +1,7 @@
 //! Monotonic time as an input: [`Instant`], [`Duration`] and [`Now`].
 //!
 //! The core reads no clock. Each call brings a [`Now`]; instants are only added and compared, so
-//! no 64-bit division is linked on small targets.
+//! that a machine needs no 64-bit division.
 
 use crate::timestamp::Timestamp;
 

@@ -58,13 +58,16 @@ pub struct Builder {
 
 impl Builder {
     /// The API server, such as `https://10.96.0.1:443` or `https://[fd00::1]:6443`. A path in it
-    /// comes before the paths of the API, as a proxy for many clusters wants it.
+    /// comes before the paths of the API, as a proxy for many clusters wants it. Over `http://`
+    /// everything travels in the clear, a bearer token too.
     pub fn server(mut self, url: impl Into<String>) -> Self {
         self.server = Some(url.into());
         self
     }
 
-    /// The token sent with each request. It appears in no log and no `Debug`.
+    /// The token sent with each request, as it is: it is not read again. One that expires, as
+    /// those mounted into pods do after an hour or so, needs a new elector in time. It appears in
+    /// no log and no `Debug`.
     pub fn bearer_token(mut self, token: impl Into<String>) -> Self {
         self.bearer_token = Some(Secret(token.into()));
         self
@@ -120,7 +123,8 @@ impl Builder {
         self
     }
 
-    /// Writes by merge patch instead of PUT: shorter, and what some Roles grant; the server's
+    /// Writes by merge patch instead of PUT: shorter, but it needs the right `patch`, which Roles
+    /// made for client-go do not grant, in place of `update`; and the server's
     /// priority for leader-election traffic knows only PUT.
     pub const fn patch_mode(mut self) -> Self {
         self.patch_mode = true;

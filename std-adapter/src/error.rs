@@ -54,7 +54,8 @@ impl fmt::Display for StartError {
             Self::Path(error) => write!(f, "namespace or name: {error}"),
             Self::Config(error) => write!(f, "identity, timing or labels: {error}"),
             Self::NoClock => f.write_str(
-                "clock: expected one that counts suspend, found none on this system; bring your own",
+                "clock: expected one that counts suspend, found none on this system; give one of \
+                 your own",
             ),
             Self::NoRuntime => {
                 f.write_str("expected to be called inside a tokio runtime, found none")

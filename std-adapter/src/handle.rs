@@ -99,7 +99,7 @@ impl Handle {
         &self.identity
     }
 
-    /// Why the last request got no answer, in words for people; `None` where it got one.
+    /// Why the last request got no whole answer, in words for people; `None` where it got one.
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.traffic.last_error()
@@ -136,8 +136,8 @@ impl Handle {
     /// handle.
     ///
     /// # Errors
-    /// [`ShutdownError`] where the elector's task had died before; its lease, if it held one,
-    /// runs out by itself.
+    /// [`ShutdownError`] where the elector's task had died or given up before; its lease, if it
+    /// held one, runs out by itself.
     pub async fn shutdown(mut self) -> Result<Finish, ShutdownError> {
         self.call(Call::Stop);
         match (&mut self.task).await {

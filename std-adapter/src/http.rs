@@ -225,7 +225,7 @@ impl Transport for HttpTransport {
         // A response that is dropped unread takes its connection with it.
         self.answer = None;
         self.traffic
-            .set_error_if_none("the request was given up without an answer");
+            .set_error_if_none("the request was given up before its answer had ended");
     }
 
     fn reconnect(&mut self) {
@@ -286,7 +286,8 @@ fn describe(error: reqwest::Error) -> String {
 mod tests {
     use std::io::{Read, Write as _};
     use std::net::{TcpListener, TcpStream};
-    use std::thread::{self, JoinHandle};
+    use std::sync::mpsc::{self, Receiver};
+    use std::thread;
 
     use kubelease_core::session::{Action, UpdateMode};
     use kubelease_core::time::Now;
@@ -297,23 +298,26 @@ mod tests {
     const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
                         Retry-After: 3\r\nContent-Length: 5\r\n\r\nhello";
 
-    /// Serves so many connections, each with its answers in turn; ends with the requests' heads.
-    fn serve(connections: Vec<Vec<&'static str>>) -> (Url, JoinHandle<Vec<String>>) {
+    /// Far longer than anything takes here, on the slowest machine.
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Serves so many connections, each with its answers in turn; the other end of the channel
+    /// gets the head of each request, an empty one where a connection ended instead.
+    fn serve(connections: Vec<Vec<&'static str>>) -> (Url, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/prefix/", listener.local_addr().unwrap());
-        let thread = thread::spawn(move || {
-            let mut heads = Vec::new();
+        let (sender, heads) = mpsc::channel();
+        thread::spawn(move || {
             for answers in connections {
                 let (mut stream, _) = listener.accept().unwrap();
                 for answer in answers {
-                    heads.push(read_head(&mut stream));
-                    // It fails where the client has left, as it may.
+                    // Both fail where the client or the test has left, as they may.
+                    let _ = sender.send(read_head(&mut stream));
                     let _ = stream.write_all(answer.as_bytes());
                 }
             }
-            heads
         });
-        (Url::parse(&url).unwrap(), thread)
+        (Url::parse(&url).unwrap(), heads)
     }
 
     fn read_head(stream: &mut TcpStream) -> String {
@@ -371,7 +375,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_comes_in_pieces_and_its_connection_is_used_again() {
-        let (url, server) = serve(vec![vec![GOOD, GOOD]]);
+        let (url, heads) = serve(vec![vec![GOOD, GOOD]]);
         let mut transport = transport(url);
         let expected = [
             "200",
@@ -382,13 +386,12 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(exchange(&mut transport).await.unwrap(), expected);
         }
-        let heads = server.join().unwrap();
+        let head = heads.recv().unwrap();
         assert!(
-            heads[0].starts_with("GET /prefix/apis/coordination.k8s.io/v1/"),
-            "{}",
-            heads[0]
+            head.starts_with("GET /prefix/apis/coordination.k8s.io/v1/"),
+            "{head}"
         );
-        let head = heads[0].to_ascii_lowercase();
+        let head = head.to_ascii_lowercase();
         assert!(
             head.contains(&format!("\r\nuser-agent: {USER_AGENT}\r\n")),
             "{head}"
@@ -399,39 +402,39 @@ mod tests {
 
     #[tokio::test]
     async fn reconnecting_dials_anew() {
-        let (url, server) = serve(vec![vec![GOOD], vec![GOOD]]);
+        let (url, heads) = serve(vec![vec![GOOD, GOOD], vec![GOOD]]);
         let mut transport = transport(url);
         exchange(&mut transport).await.unwrap();
         transport.reconnect();
         exchange(&mut transport).await.unwrap();
-        assert_eq!(server.join().unwrap().len(), 2);
+        heads.recv_timeout(LONG).unwrap();
+        let second = heads.recv_timeout(LONG).unwrap();
+        assert!(second.is_empty(), "{second}: on the old connection");
     }
 
     #[tokio::test]
     async fn aborting_in_an_answer_ends_its_connection() {
         let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
-        let (url, server) = serve(vec![vec![half, GOOD], vec![GOOD]]);
+        let (url, heads) = serve(vec![vec![half, GOOD], vec![GOOD]]);
         let mut transport = transport(url);
         send(&mut transport).await.unwrap();
         assert_eq!(transport.next().await, Ok(Piece::Status(200)));
         assert_eq!(transport.next().await, Ok(Piece::Body(b"he")));
         transport.abort();
-        assert_eq!(transport.next().await, Err(Failure::Unknown));
+        let rest = tokio::time::timeout(LONG, transport.next()).await;
+        assert_eq!(rest.expect("nothing to wait for"), Err(Failure::Unknown));
         exchange(&mut transport).await.unwrap();
-        let heads = server.join().unwrap();
-        assert!(
-            heads[1].is_empty(),
-            "{}: on the aborted connection",
-            heads[1]
-        );
+        heads.recv_timeout(LONG).unwrap();
+        let second = heads.recv_timeout(LONG).unwrap();
+        assert!(second.is_empty(), "{second}: on the aborted connection");
     }
 
     #[tokio::test]
     async fn a_redirect_is_an_answer_and_is_not_followed() {
         let moved = "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n";
-        let (url, server) = serve(vec![vec![moved]]);
+        let (url, heads) = serve(vec![vec![moved]]);
         assert_eq!(exchange(&mut transport(url)).await.unwrap(), ["302"]);
-        assert_eq!(server.join().unwrap().len(), 1);
+        assert_eq!(heads.try_iter().count(), 1);
     }
 
     #[tokio::test]
@@ -447,7 +450,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_handshake_nothing_was_sent() {
-        let (url, _server) = serve(vec![vec!["HTTP/1.1 400 Bad Request\r\n\r\n"]]);
+        let (url, _heads) = serve(vec![vec![]]);
         let mut url = url;
         url.set_scheme("https").unwrap();
         let mut transport = transport(url);
@@ -459,7 +462,7 @@ mod tests {
     async fn a_connection_that_ends_before_or_in_the_answer_leaves_the_outcome_unknown() {
         let half = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
         for answer in ["", "HTTP/1.1 20", half] {
-            let (url, server) = serve(vec![vec![answer]]);
+            let (url, heads) = serve(vec![vec![answer]]);
             let mut transport = transport(url);
             assert_eq!(
                 exchange(&mut transport).await,
@@ -467,17 +470,13 @@ mod tests {
                 "{answer:?}"
             );
             assert!(transport.traffic.last_error().is_some());
-            assert_eq!(
-                server.join().unwrap().len(),
-                1,
-                "{answer:?} was asked for again"
-            );
+            assert_eq!(heads.try_iter().count(), 1, "{answer:?}: asked for again");
         }
     }
 
     #[tokio::test]
     async fn the_next_answer_ends_the_last_error() {
-        let (url, _server) = serve(vec![vec![""], vec![GOOD]]);
+        let (url, _heads) = serve(vec![vec![""], vec![GOOD]]);
         let mut transport = transport(url);
         exchange(&mut transport).await.unwrap_err();
         exchange(&mut transport).await.unwrap();

@@ -123,6 +123,8 @@ impl Shared {
 impl State {
     fn update(&mut self, elector: &Elector<'_>, now: Instant) {
         self.leading = elector.leading_until().map(|until| Leading {
+            // Not from when the write was sent: were the clock set back since, the time before
+            // this turn would count as led.
             from: now,
             until,
             term: elector.term(),

@@ -7,8 +7,8 @@
 //! test orders that.
 //!
 //! It is not a cluster. It serves Leases in full, and of Namespaces, Nodes, Events, ConfigMaps,
-//! Roles and RoleBindings what programs around Leases need; it speaks JSON only, without TLS and
-//! compression; and nothing runs beside it (no garbage collector, no node controller).
+//! Endpoints, Roles and RoleBindings what programs around Leases need; it speaks JSON only, without
+//! TLS and compression; and nothing runs beside it (no garbage collector, no node controller).
 //!
 //! # Example
 //!
@@ -55,12 +55,45 @@
 //! # }
 //! ```
 
+//!
+//! # Faults
+//!
+//! A [`Rule`] says which requests meet a [`Fault`]; [`ApiServer::inject`] orders it. Faults of the
+//! whole server are methods of it:
+//!
+//! ```
+//! use core::time::Duration;
+//! use kubelease::testing::{ApiServer, CannedAnswer, Fault, Rule};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let server = ApiServer::start()?;
+//! // Priority and fairness turns the next two renewals away.
+//! let too_many = CannedAnswer::too_many_requests(1);
+//! server.inject(Rule::new(Fault::Answer(too_many)).method("PUT").times(2));
+//! // A write is stored 3 s late, and its client has long given up.
+//! server.inject(Rule::new(Fault::DelayBefore(Duration::from_secs(3))).writes().nth(5));
+//! // The network of one client is cut: nothing comes back, and nothing tells it so.
+//! server.inject(Rule::new(Fault::BlackHole).user_agent("node-7/"));
+//! // A write is answered by a gateway's error, and yet stored.
+//! server.inject(Rule::new(Fault::AnswerAfterApplying(CannedAnswer::html(504))).writes());
+//!
+//! server.clear_faults();
+//! server.pause(); // an outage: connections are refused and ended
+//! server.resume();
+//! server.compact(); // watches from older versions end with 410
+//! server.set_clock_skew_s(-3600); // the server's clock is an hour behind
+//! # Ok(())
+//! # }
+//! ```
+
 mod access;
 mod answer;
 mod api;
 mod apply;
 mod body;
+mod builder;
 mod clock;
+mod cluster;
 mod connection;
 mod create;
 mod decode;
@@ -96,6 +129,7 @@ mod watch;
 /// The stack of the server's thread. Deeply nested bodies need room: Go allows 10000 levels.
 const STACK_SIZE: usize = 32 << 20;
 
+pub use builder::Builder;
 pub use fault::{CannedAnswer, Fault, Rule};
 pub use log::LoggedRequest;
-pub use server::{ApiServer, Builder};
+pub use server::ApiServer;

@@ -329,7 +329,8 @@ fn the_log_tells_what_was_asked_and_what_became_of_it() {
     assert_eq!(patch.user.as_deref(), Some("system:anonymous"));
     assert!(get.at <= patch.at && patch.at <= server.uptime());
     let head = format!(
-        "PATCH {LEASE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\nContent-Length: 52\r\n\r\n"
+        "PATCH {LEASE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\n\
+         Content-Length: 52\r\n\r\n"
     );
     assert_eq!(patch.bytes_in, (head.len() + RENEWAL.len()) as u64);
     let headers: usize = answer
@@ -398,4 +399,21 @@ fn two_servers_do_not_share_a_port() {
         .start()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
+}
+
+#[test]
+fn a_server_can_be_used_from_an_async_program() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let server = server();
+        let port = server.addr().port();
+        assert!(ApiServer::builder().port(port).start().is_err());
+        server.pause();
+        server.resume();
+        // A client that blocks, for the server has a thread of its own.
+        assert_eq!(client(&server).ask("GET", LEASE, "").unwrap().status, 200);
+    });
 }

@@ -16,7 +16,7 @@ use kubelease::{
 };
 use support::{HandClock, candidate, next_edge, until};
 
-/// Scenario B13: in suspend the runtime's timers stand still and the elector's clock does not.
+/// In suspend the runtime's timers stand still and the elector's clock does not.
 #[tokio::test]
 async fn after_suspend_the_first_look_says_that_nobody_leads_here() {
     let server = ApiServer::start().unwrap();
@@ -53,6 +53,36 @@ async fn after_suspend_the_first_look_says_that_nobody_leads_here() {
     assert_eq!(server.requests()[before].method, "GET");
 }
 
+/// A counter that starts anew after deep sleep says nothing about how long that took.
+#[tokio::test]
+async fn a_clock_that_was_reset_ends_leadership_at_once() {
+    let server = ApiServer::start().unwrap();
+    let clock = HandClock::at(100_000);
+    let handle = candidate(&server, "a")
+        .clock(clock.clone())
+        .start()
+        .unwrap();
+    until("leading", || handle.is_leading()).await;
+    let mut changes = handle.changes();
+    assert_eq!(
+        next_edge(&mut changes).await,
+        Some(Event::StartedLeading { term: 1 })
+    );
+    clock.set(10);
+    assert!(!handle.is_leading());
+    let stopped = next_edge(&mut changes).await;
+    assert!(
+        matches!(
+            stopped,
+            Some(Event::StoppedLeading {
+                reason: StopReason::ClockReset,
+                ..
+            })
+        ),
+        "{stopped:?}"
+    );
+}
+
 #[tokio::test]
 async fn leadership_ends_by_itself_while_the_runtime_is_blocked() {
     let server = ApiServer::start().unwrap();
@@ -63,7 +93,7 @@ async fn leadership_ends_by_itself_while_the_runtime_is_blocked() {
     assert!(!handle.is_leading());
 }
 
-/// Scenario B100: a handler that takes long holds up nobody's renewals.
+/// A handler that takes long holds up nobody's renewals.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blocked_reader_of_events_stops_no_renewal() {
     let server = ApiServer::start().unwrap();
@@ -97,7 +127,7 @@ async fn a_late_reader_is_told_first_that_a_term_is_under_way() {
     }
 }
 
-/// Scenario B93: whatever is started ends.
+/// Whatever is started ends.
 #[tokio::test]
 async fn a_hundred_cycles_leave_no_task_behind() {
     let server = ApiServer::start().unwrap();
@@ -183,4 +213,14 @@ fn a_start_outside_any_runtime_is_refused() {
         .namespace("n")
         .name("l");
     assert_eq!(builder.start().unwrap_err(), StartError::NoRuntime);
+}
+
+#[test]
+fn handles_guards_and_streams_go_to_any_thread() {
+    fn assert_shared<T: Send + Sync + 'static>() {}
+    fn assert_sent<T: Send + 'static>() {}
+    assert_shared::<kubelease::Builder>();
+    assert_shared::<kubelease::Handle>();
+    assert_shared::<kubelease::Guard>();
+    assert_sent::<kubelease::Changes>();
 }

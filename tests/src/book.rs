@@ -179,8 +179,13 @@ impl Book {
         let known = |time| self.own_times.contains(&time) || self.standing_time == Some(time);
         if time.is_some_and(known) {
             self.standing_time = time;
-        } else {
-            self.end_belief();
+            return;
+        }
+        self.end_belief();
+        if spec.is_some_and(|spec| !spec.holder.is_empty()) {
+            // What was sent before a stranger's record proves nothing after it.
+            self.own_times.clear();
+            self.standing_time = None;
         }
     }
 

@@ -131,7 +131,11 @@ impl Machine for Faulty {
                     ..request
                 })
             }
-            output => output,
+            output @ (Output::Event(_)
+            | Output::Cancel(_)
+            | Output::Request(_)
+            | Output::WaitUntil(_)
+            | Output::Done) => output,
         }
     }
 

@@ -53,45 +53,37 @@ pub fn output(book: &mut Book, seen: &Seen, now: Now, timing: &Timing) {
 
 #[track_caller]
 fn note_event(book: &mut Book, event: Event, timing: &Timing) {
-    match event {
-        Event::StartedLeading { term } => {
-            assert_eq!(book.announced, None, "L4: StartedLeading twice");
-            assert!(
-                book.belief.is_some(),
-                "L7: StartedLeading without an acknowledged write"
-            );
-            book.announced = Some(term);
-        }
-        Event::StoppedLeading {
-            term,
-            reason,
-            must_cease_by,
-        } => {
-            let stopped = book.announced.take();
-            assert_eq!(
-                stopped,
-                Some(term),
-                "L4: StoppedLeading without its StartedLeading"
-            );
-            assert!(
-                book.belief.is_none(),
-                "L7: StoppedLeading({reason:?}) without a reason"
-            );
-            // What is told after a reset of the clock has no end on the new clock but now.
-            if reason == StopReason::Deadline
-                && let Some(until) = book.last_until
-            {
-                let spare = timing.lease_duration.saturating_sub(timing.renew_deadline);
-                let end = until.saturating_add(spare.half());
-                assert_eq!(must_cease_by, end, "rule 1: must_cease_by after a deadline");
-            } else {
-                assert!(
-                    must_cease_by <= book.largest,
-                    "rule 1: must_cease_by is later than now"
-                );
-            }
-        }
-        _ => {}
+    if let Event::StartedLeading { term } = event {
+        assert_eq!(book.announced, None, "L4: StartedLeading twice");
+        let claim = book.belief.is_some();
+        assert!(claim, "L7: StartedLeading without an acknowledged write");
+        book.announced = Some(term);
+    }
+    let Event::StoppedLeading {
+        term,
+        reason,
+        must_cease_by,
+    } = event
+    else {
+        return;
+    };
+    let told = book.announced.take();
+    assert_eq!(
+        told,
+        Some(term),
+        "L4: StoppedLeading without StartedLeading"
+    );
+    let claim = book.belief.is_some();
+    assert!(!claim, "L7: StoppedLeading({reason:?}) without a reason");
+    // What is told after a reset of the clock has no end on the new clock but now.
+    let until = book.last_until.filter(|_| reason == StopReason::Deadline);
+    if let Some(until) = until {
+        let spare = timing.lease_duration.saturating_sub(timing.renew_deadline);
+        let end = until.saturating_add(spare.half());
+        assert_eq!(must_cease_by, end, "rule 1: must_cease_by after a deadline");
+    } else {
+        let over = must_cease_by <= book.largest;
+        assert!(over, "rule 1: must_cease_by is later than now");
     }
 }
 

@@ -1,10 +1,5 @@
 //! The shared test harness: a driver that asserts the laws of the machine contract on every step
 //! of every test, timetables, a small lease store, and the checks of the source itself.
-#![expect(
-    clippy::std_instead_of_core,
-    clippy::alloc_instead_of_core,
-    reason = "tests run on a host"
-)]
 
 pub mod book;
 pub mod choices;
@@ -15,6 +10,8 @@ pub mod fuzz;
 pub mod input;
 pub mod laws;
 pub mod life;
+pub mod model;
+pub mod mutants;
 pub mod prelude;
 pub mod seen;
 pub mod sim;

@@ -6,7 +6,6 @@
 //! an entry of the schedule. Each host has a clock of its own rate. One seed makes one world.
 #![expect(
     clippy::indexing_slicing,
-    clippy::missing_panics_doc,
     clippy::wildcard_enum_match_arm,
     reason = "seats and entries are indices of vectors that never shrink"
 )]
@@ -32,4 +31,5 @@ pub mod random;
 pub mod schedule;
 pub mod server;
 pub mod totals;
+mod traffic;
 pub mod world;

@@ -22,7 +22,7 @@ pub struct Store {
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A Lease.
-    Lease(LeaseRecord),
+    Lease(Box<LeaseRecord>),
     /// Any other reply.
     Reply(Response<'static>),
     /// No answer.
@@ -45,7 +45,13 @@ impl From<Reply<'static>> for Answer {
 
 impl From<Lease> for Answer {
     fn from(lease: Lease) -> Self {
-        Self::Lease(lease.record)
+        Self::from(lease.record)
+    }
+}
+
+impl From<LeaseRecord> for Answer {
+    fn from(record: LeaseRecord) -> Self {
+        Self::Lease(Box::new(record))
     }
 }
 
@@ -83,25 +89,24 @@ impl Store {
     pub fn serve(&mut self, sent: &Sent) -> Answer {
         let Some(write) = &sent.write else {
             let missing = Answer::from(Reply::LeaseMissing);
-            return self.lease.clone().map_or(missing, Answer::Lease);
+            return self.lease.clone().map_or(missing, Answer::from);
         };
         let uid = match (&write.kind, &self.lease) {
             (WriteKind::Create { .. }, None) => {
                 self.last_uid += 1;
                 format!("u{}", self.last_uid)
             }
-            (WriteKind::Create { by_put: true }, Some(_)) => return Answer::from(Reply::Invalid),
             (WriteKind::Update { version, .. }, Some(stored)) if *version == stored.version => {
                 version.uid.as_str().to_owned()
             }
-            (WriteKind::Create { by_put: false } | WriteKind::Update { .. }, _) => {
+            (WriteKind::Create { .. } | WriteKind::Update { .. }, _) => {
                 return Answer::from(Reply::Conflict);
             }
         };
         self.last_version += 1;
         let lease = Lease::written(write, self.last_version).uid(&uid);
         self.put(&lease);
-        Answer::Lease(lease.record)
+        Answer::from(lease.record)
     }
 
     /// Puts any lease in the place.
@@ -174,10 +179,10 @@ pub fn run<M: Subject>(
             return seen;
         }
         driver.go_to(next);
-        if arrives == Some(next) {
-            if let Some((_, sent, answer)) = coming.take() {
-                answer.give(driver, &sent);
-            }
+        if arrives == Some(next)
+            && let Some((_, sent, answer)) = coming.take()
+        {
+            answer.give(driver, &sent);
         }
     }
 }

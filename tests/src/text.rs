@@ -23,7 +23,13 @@ fn describe_event(event: &Event, leader: Option<&str>) -> String {
         Event::LeaderChanged => format!("Leader {}", leader.unwrap_or("none")),
         Event::Trouble { kind, verb } => format!("Trouble {kind:?} {}", verb.as_str()),
         Event::Finished(finish) => format!("Finished {finish:?}"),
-        other => format!("{other:?}"),
+        Event::LeaseRecreated
+        | Event::LeaseBeingDeleted
+        | Event::IdentityCollision
+        | Event::CredentialsRejected
+        | Event::ReconnectAdvised
+        | Event::VersionWentBack
+        | _ => format!("{event:?}"),
     }
 }
 

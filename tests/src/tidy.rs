@@ -63,11 +63,12 @@ impl Source {
     /// The number of the line where the file's own tests begin, or one past the last.
     #[must_use]
     pub fn tests_begin(&self) -> usize {
-        let lines: Vec<&str> = self.text.lines().collect();
-        let tests = lines
-            .windows(2)
-            .position(|pair| is_test_only(pair[0]) && pair[1].starts_with("mod tests"));
-        tests.map_or(lines.len() + 1, |index| index + 1)
+        let next = self.text.lines().skip(1);
+        let mut pairs = self.text.lines().zip(next);
+        let begin = pairs
+            .position(|(line, next)| is_test_only(line) && next.starts_with("mod tests"))
+            .unwrap_or_else(|| self.text.lines().count());
+        begin + 1
     }
 
     /// Whether nothing in the file is part of the product.
@@ -80,7 +81,7 @@ impl Source {
 
     /// A complaint about a line.
     #[must_use]
-    pub fn complain(&self, line: usize, what: impl std::fmt::Display) -> String {
+    pub fn complain(&self, line: usize, what: impl core::fmt::Display) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 }
@@ -114,6 +115,10 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_symlink() {
+            // What it leads to is met in its own place.
+            continue;
+        }
         if path.is_dir() {
             if !SKIPPED.contains(&&*name) {
                 collect(root, &path, sources);

@@ -3,7 +3,7 @@
 //! A line that begins with a number is an input at so many milliseconds; `#` begins a comment. The
 //! indented lines are outputs, made anew by [`replay`].
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 
 use kubelease_core::protocol::{Failure, Reply};
 

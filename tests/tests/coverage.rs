@@ -1,4 +1,5 @@
 //! Every entry of `scenarios.txt` and `contract.txt` has a test, and no test names another.
+#![allow(clippy::indexing_slicing, reason = "tests may")]
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,9 @@ use crate::wire::http::HttpRequest;
 use crate::wire::path::LeasePath;
 
 /// A Lease that decodes.
-pub(super) const LEASE: &[u8] = br#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"holderIdentity":"other"}}"#;
+pub(super) const LEASE: &[u8] = br#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
+    "metadata":{"name":"l","namespace":"n","uid":"u","resourceVersion":"7"},
+    "spec":{"holderIdentity":"other"}}"#;
 
 /// Time between the requests of a [`Pinger`], and how long it waits for an answer.
 pub(super) const EVERY: Duration = Duration::from_millis(100);
@@ -48,6 +50,10 @@ struct State {
 impl World {
     pub(super) fn state_now(&self) -> u64 {
         self.lock().now
+    }
+
+    pub(super) fn set_back(&self, now: u64) {
+        self.lock().now = now;
     }
 
     /// From now on no sleep ever ends.
@@ -236,6 +242,7 @@ impl Transport for Scripted {
 #[derive(Debug)]
 pub(super) struct Pinger {
     world: World,
+    latest: Instant,
     at: Instant,
     requests: u32,
     deadline: Option<Instant>,
@@ -248,6 +255,7 @@ impl Pinger {
     pub(super) fn new(world: &World) -> Self {
         Self {
             world: world.clone(),
+            latest: Instant::default(),
             at: Instant::default(),
             requests: 0,
             deadline: None,
@@ -288,6 +296,10 @@ impl Pinger {
 
 impl Machine for Pinger {
     fn poll(&mut self, now: Now) -> Output<'_> {
+        if now.instant < self.latest {
+            self.world.log("the clock went back");
+        }
+        self.latest = now.instant;
         if self
             .deadline
             .is_some_and(|deadline| now.instant >= deadline)

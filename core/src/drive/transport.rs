@@ -10,7 +10,8 @@ use crate::wire::http::HttpRequest;
 ///
 /// The loop calls [`send`](Self::send) once, then [`next`](Self::next) until it has given
 /// [`Piece::End`] or an error. It drops either future only when the exchange is over for it, and
-/// calls [`abort`](Self::abort) then, so neither has to survive being dropped half-way.
+/// calls [`abort`](Self::abort) then, so neither has to survive being dropped half-way. Whoever
+/// drops [`run`](super::run) itself drops the transport's future with it, without that call.
 pub trait Transport {
     /// Sends `request`, up to the point from which the answer can be read.
     ///
@@ -72,8 +73,9 @@ pub trait Clock {
 
     /// Waits until the monotonic clock has reached `at`; at once if it has.
     ///
-    /// It may end too soon, at the price of a turn of the loop, but a timer that keeps doing so
-    /// keeps the processor busy. One that ends late, in suspend above all, makes the loop late;
-    /// what [`Now`] says decides about leadership all the same.
+    /// It should end where the clock goes back, as a counter does that deep sleep resets: the
+    /// machine wants to know. Otherwise it may end too soon, at the price of a turn of the loop,
+    /// but a timer that keeps doing so keeps the processor busy. One that ends late, in suspend
+    /// above all, makes the loop late; what [`Now`] says decides about leadership all the same.
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }

@@ -102,12 +102,14 @@ impl<'d, 's, M: Machine, C: Clock, H: Host<M>> Turns<'d, 's, M, C, H> {
     /// Waits for the future, the instant `at` and a call of the host; `None` but for the future.
     async fn race<F: Future>(&mut self, at: Instant, mut future: Pin<&mut F>) -> Option<F::Output> {
         let (session, host, clock) = (&mut *self.session, &mut *self.host, self.clock);
+        let began = clock.now().instant;
         let mut sleep = pin!(clock.sleep_until(at));
         poll_fn(|context| {
             let now = clock.now();
             let called = host.poll_call(context, session.machine_mut(), now);
-            // The clock comes before the timer: that may be starved, or stand still in suspend.
-            if called.is_ready() || now.instant >= at {
+            // The clock comes before the timer: that may be starved, or stand still in suspend. A
+            // clock that went back is news for the machine, and no reason to sleep on.
+            if called.is_ready() || now.instant >= at || now.instant < began {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(output) = future.as_mut().poll(context) {

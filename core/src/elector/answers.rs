@@ -1,20 +1,18 @@
 //! What follows from an answer, and from none.
 
-use super::decide::{self, Standing};
-use super::observe::{Judge, Lesson};
+use super::decide;
+use super::observe::Lesson;
+use super::standing::{Criteria, Standing};
 use super::state::Written;
-use super::{Belief, Create, Elector, Next, SLOWEST_RETRY, Sent, State, StopReason};
+use super::{Create, Elector, Next, Sent, State, StopReason};
 use crate::inflight::Pending;
 use crate::lease::{Fence, LeaseRecord, RecordSpec};
 use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use crate::timestamp::Timestamp;
 
 /// Conflicts in a row that are followed up at once; more wait for the retry period.
 const QUICK_ROUNDS_MAX: u8 = 3;
-
-/// Longest `Retry-After` that is obeyed.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// Shortest pause of a candidate after a 403, which a server that just started gives to everybody.
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(1);
@@ -39,14 +37,9 @@ impl Elector<'_> {
             },
             Reply::LeaseMissing => self.was_missing(&pending.kind),
             Reply::Conflict => self.conflicted(written.is_some()),
-            // Somebody else's creation makes the server miss a version in ours.
-            Reply::Invalid if self.created_by_put(&pending.kind) => self.conflicted(true),
             Reply::Unauthorized => self.unauthorized(),
             Reply::Throttled => self.throttled(retry_after),
-            Reply::ServerError(_) => {
-                self.lost_write(written.is_some());
-                self.retry(retry_after);
-            }
+            Reply::ServerError(_) => self.lost(written.is_some(), retry_after),
             Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
             Reply::Forbidden => self.was_forbidden(verb),
             Reply::NamespaceMissing => self.refused(TroubleKind::NamespaceMissing, verb),
@@ -61,13 +54,12 @@ impl Elector<'_> {
 
     /// Takes the news that `pending` has no answer.
     pub(super) fn unanswered(&mut self, pending: &Pending<Sent>, failure: Failure) {
-        self.notices.reconnect |= self.contact.failed();
+        self.notices.reconnect |= self.contact.note_failure();
         let may_be_done = match failure {
             Failure::NotSent => false,
             Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),
         };
-        self.lost_write(may_be_done);
-        self.retry(None);
+        self.lost(may_be_done, None);
     }
 
     /// A GET answered a record.
@@ -78,14 +70,14 @@ impl Elector<'_> {
         }
         let now = self.now();
         self.contact.good(Verb::Get, now);
-        let judge = Judge {
+        let criteria = Criteria {
             identity: self.config.identity,
             own_is_foreign: self.config.treat_own_as_foreign,
             own_duration: self.config.timing.lease_duration,
             max_skew: self.config.trust_renew_time,
             server_time,
         };
-        let lesson = self.observed.read(record, now, judge);
+        let lesson = self.observed.read(record, now, criteria);
         self.learn_times(record.spec.as_ref());
         self.tell_deletion(record.being_deleted);
         self.looked(lesson);
@@ -118,7 +110,7 @@ impl Elector<'_> {
         }
         let now = self.now();
         if self.config.create == Create::Never {
-            self.contact.last_good = now;
+            self.contact.seen(now);
             self.trouble(TroubleKind::LeaseMissing, Verb::Get);
         } else {
             self.contact.good(verb_of(kind), now);
@@ -139,7 +131,7 @@ impl Elector<'_> {
         match self.state {
             State::Releasing(release) => self.read_before_release(release),
             State::Resting { .. } => self.attempt.next = Next::Due(self.candidate_pace()),
-            State::Ended(_) => {}
+            State::Ended { .. } => {}
             State::Contending | State::Finishing => {
                 if !self.belief.is_leading() {
                     self.looked_as_candidate();
@@ -164,7 +156,7 @@ impl Elector<'_> {
     }
 
     fn looked_as_candidate(&mut self) {
-        if matches!(self.state, State::Ended(_)) {
+        if matches!(self.state, State::Ended { .. }) {
             return;
         }
         let takeover_at = decide::takeover_at(&self.observed, self.config.create);
@@ -198,23 +190,26 @@ impl Elector<'_> {
             transitions: written.transitions,
             acquired_version: record.version.resource_version.clone(),
         };
-        match (&pending.kind, self.state) {
-            (Sent::Release(_), State::Releasing(release)) => {
-                self.released(release.then, Finish::Released);
+        // A change of state cancels whatever write it leaves no room for.
+        match pending.kind {
+            Sent::Get => return,
+            Sent::Release(_) => {
+                if let State::Releasing(release) = self.state {
+                    self.released(release.then, Finish::Released);
+                }
                 return;
             }
-            (Sent::Create(_), State::Contending | State::Finishing) if self.belief.is_leading() => {
+            Sent::Create(_) if self.belief.is_leading() => {
                 self.notices.recreated = true;
                 self.fence = fence;
                 self.extend(pending.sent);
             }
-            (Sent::Create(_) | Sent::Acquire(_), State::Contending) => {
+            Sent::Create(_) | Sent::Acquire(_) => {
+                debug_assert!(matches!(self.state, State::Contending));
                 self.fence = fence;
                 self.begin_term(pending.sent);
             }
-            (Sent::Renew(_), State::Contending | State::Finishing) => self.extend(pending.sent),
-            // Whatever else is written is cancelled when the state changes.
-            (_, _) => {}
+            Sent::Renew(_) => self.extend(pending.sent),
         }
         let period = self.config.timing.retry_period;
         self.attempt.next = Next::Due(self.attempt.started.saturating_add(period));
@@ -234,24 +229,6 @@ impl Elector<'_> {
             spec.holder == sent.holder && times.0 == times.1
         });
         moved && mine && !record.version.resource_version.is_empty()
-    }
-
-    fn begin_term(&mut self, sent: Instant) {
-        self.term = self.term.saturating_add(1);
-        let until = sent.saturating_add(self.config.timing.renew_deadline);
-        self.belief = Belief::Leading {
-            sent,
-            until,
-            announced: false,
-        };
-    }
-
-    /// Leadership counts from the poll that handed out the last acknowledged write.
-    fn extend(&mut self, renewed: Instant) {
-        if let Belief::Leading { sent, until, .. } = &mut self.belief {
-            *sent = renewed;
-            *until = renewed.saturating_add(self.config.timing.renew_deadline);
-        }
     }
 
     /// 409: what is held is out of date.
@@ -294,14 +271,13 @@ impl Elector<'_> {
 
     fn unreadable(&mut self, bad: BadAnswer, verb: Verb, write: bool) {
         self.trouble(TroubleKind::BadAnswer(bad), verb);
-        self.lost_write(write);
-        self.retry(None);
+        self.lost(write, None);
     }
 
     /// 403: perhaps from a server that has not loaded its rules yet.
     fn was_forbidden(&mut self, verb: Verb) {
         let now = self.now();
-        if self.contact.forbidden(verb, now) {
+        if self.contact.note_forbidden(verb, now) {
             self.trouble(TroubleKind::Forbidden, verb);
         }
         self.observed.must_read = true;
@@ -316,59 +292,21 @@ impl Elector<'_> {
     }
 
     fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
-        if self.contact.is_news(kind, verb) {
+        if self.contact.note_trouble(kind, verb) {
             self.notices.trouble = Some((kind, verb));
         }
     }
 
-    /// A write that may have been done: look before the next.
-    fn lost_write(&mut self, write: bool) {
+    /// There is no answer that says what happened: a write may have been done, so look before the
+    /// next.
+    fn lost(&mut self, write: bool, retry_after: Option<Duration>) {
         if write {
             self.observed.doubt();
-            self.another_round(true);
+            if !self.another_round(true) {
+                return;
+            }
         }
-    }
-
-    /// The next try after a failure: at the usual pace, but not before `retry_after`.
-    fn retry(&mut self, retry_after: Option<Duration>) {
-        let after = retry_after.map_or(Duration::ZERO, |after| after.min(RETRY_AFTER_MAX));
-        self.attempt.next = Next::Retry(self.pace(after));
-    }
-
-    /// The next try after a refusal: a candidate slows down.
-    fn retry_refused(&mut self, least: Duration) {
-        if self.belief.is_leading() {
-            self.attempt.next = Next::Retry(self.pace(Duration::ZERO));
-            return;
-        }
-        let timing = self.config.timing;
-        let ceiling = timing.retry_period.max(SLOWEST_RETRY);
-        let pause = self.backoff.next_delay(timing.retry_period, ceiling);
-        let pause = self.prng.jittered(pause, timing.jitter_percent);
-        let at = self.attempt.started.saturating_add(pause);
-        self.attempt.next = Next::Retry(at.max(self.now().saturating_add(least)));
-    }
-
-    /// The instant of the next try, at least `after` from now. A leader tries once per retry
-    /// period, and waits for a server no longer than leaves time for one more request.
-    fn pace(&mut self, after: Duration) -> Instant {
-        let now = self.now();
-        let allowed = now.saturating_add(after);
-        let Belief::Leading { until, .. } = self.belief else {
-            return self.candidate_pace().max(allowed);
-        };
-        let timing = self.config.timing;
-        let last_chance = until.saturating_sub(timing.request_timeout).max(now);
-        let paced = self
-            .attempt
-            .started
-            .saturating_add(timing.retry_period)
-            .max(now);
-        paced.max(allowed.min(last_chance))
-    }
-
-    fn created_by_put(&self, kind: &Sent) -> bool {
-        self.config.create == Create::Put && matches!(kind, Sent::Create(_))
+        self.retry(retry_after);
     }
 }
 

@@ -3,18 +3,18 @@
 use core::fmt;
 
 use super::timing::{Timing, TimingError};
+use crate::dns;
 use crate::lease::Label;
 use crate::time::Duration;
 
-/// Longest identity: a Kubernetes name. Longer ones would not fit into an event either.
+/// Longest identity: as long as the name of any object.
 pub const IDENTITY_MAX: usize = 253;
 
 /// Most labels that an elector asserts.
 pub const LABELS_MAX: usize = 4;
 
-/// Longest label key (prefix of 253, `/`, name of 63) and value.
-const LABEL_KEY_MAX: usize = 317;
-const LABEL_VALUE_MAX: usize = 63;
+/// Longest value of a label, and longest part of its key after the `/`.
+const LABEL_NAME_MAX: usize = 63;
 
 /// What an elector is told once.
 ///
@@ -45,9 +45,11 @@ pub struct Config<'a> {
     /// Take a lease at once where its `renewTime` is past by the duration and this much more,
     /// judged by the server's clock. Off unless said: it rests on the clock of every writer.
     pub trust_renew_time: Option<Duration>,
-    /// How long giving up the lease may take; the renew deadline unless said.
+    /// How long giving up the lease may take; the renew deadline unless said. With zero it is not
+    /// even tried: others wait for the lease duration.
     pub release_budget: Option<Duration>,
-    /// Seeds the jitter. Give each process its own; nothing secret is made of it.
+    /// Seeds the jitter. Give each process its own, or all look at the same moments; nothing secret
+    /// is made of it.
     pub seed: u64,
 }
 
@@ -90,11 +92,14 @@ impl<'a> Config<'a> {
         if self.labels.len() > LABELS_MAX {
             return Err(ConfigError::TooManyLabels);
         }
-        if self.labels.iter().all(label_is_valid) {
-            Ok(())
-        } else {
-            Err(ConfigError::LabelInvalid)
+        if !self.labels.iter().all(label_is_valid) {
+            return Err(ConfigError::LabelInvalid);
         }
+        let times = |key: &str| self.labels.iter().filter(|label| label.key == key).count();
+        if self.labels.iter().any(|label| times(label.key) > 1) {
+            return Err(ConfigError::LabelTwice);
+        }
+        Ok(())
     }
 
     pub(crate) fn release_budget(&self) -> Duration {
@@ -118,17 +123,31 @@ fn check_identity(identity: &str) -> Result<(), ConfigError> {
     }
 }
 
-/// The server's own rule: letters, digits, `-`, `_`, `.`, and one `/` in keys.
+/// The server's own rule (`IsQualifiedName` and `IsValidLabelValue` of apimachinery): a name, behind
+/// a DNS subdomain and `/` where there is one; a value is like a name, or empty.
 fn label_is_valid(label: &Label<'_>) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let key = label.key.as_bytes();
-    let slashes = key.iter().filter(|byte| **byte == b'/').count();
-    !key.is_empty()
-        && key.len() <= LABEL_KEY_MAX
-        && slashes <= 1
-        && key.iter().all(|byte| plain(*byte) || *byte == b'/')
-        && label.value.len() <= LABEL_VALUE_MAX
-        && label.value.bytes().all(plain)
+    let (prefix, name) = match label.key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, label.key),
+    };
+    prefix.is_none_or(is_label_prefix)
+        && is_label_name(name)
+        && (label.value.is_empty() || is_label_name(label.value))
+}
+
+fn is_label_prefix(text: &str) -> bool {
+    text.len() <= dns::SUBDOMAIN_MAX && dns::is_subdomain(text.as_bytes())
+}
+
+/// At most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
+fn is_label_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    bytes.len() <= LABEL_NAME_MAX
+        && is_edge(bytes.first())
+        && is_edge(bytes.last())
+        && bytes.iter().all(is_inner)
 }
 
 /// What is wrong with a [`Config`].
@@ -147,6 +166,8 @@ pub enum ConfigError {
     TooManyLabels,
     /// A label that the server would refuse.
     LabelInvalid,
+    /// Two labels with one key.
+    LabelTwice,
 }
 
 impl fmt::Display for ConfigError {
@@ -154,19 +175,124 @@ impl fmt::Display for ConfigError {
         match self {
             Self::IdentityEmpty => f.write_str("expected an identity, found an empty one"),
             Self::IdentityTooLong => {
-                f.write_str("expected an identity of at most 253 bytes, found a longer one")
+                write!(
+                    f,
+                    "expected an identity of at most {IDENTITY_MAX} bytes, found a longer one"
+                )
             }
             Self::IdentityCharacter => f.write_str(
                 "expected an identity without control characters, quotes and backslashes, \
                  found one of them",
             ),
             Self::Timing(error) => error.fmt(f),
-            Self::TooManyLabels => f.write_str("expected at most 4 labels, found more"),
+            Self::TooManyLabels => write!(f, "expected at most {LABELS_MAX} labels, found more"),
             Self::LabelInvalid => {
                 f.write_str("expected labels by the rules of Kubernetes, found another")
             }
+            Self::LabelTwice => f.write_str("expected each label once, found one twice"),
         }
     }
 }
 
 impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use std::string::{String, ToString};
+
+    use super::*;
+
+    fn labels_error(labels: &[Label<'_>]) -> Option<ConfigError> {
+        Config {
+            labels,
+            ..Config::new("a")
+        }
+        .validate()
+        .err()
+    }
+
+    #[test]
+    fn labels_keep_the_rules_of_the_server() {
+        let long = "n".repeat(63);
+        let prefix = [long.as_str(); 4].join(".")[..253].to_string();
+        let longest = std::format!("{prefix}/{long}");
+        for key in ["a", "A-b_c.9", "example.com/zone", "x/y", longest.as_str()] {
+            assert_eq!(labels_error(&[Label { key, value: "" }]), None, "{key}");
+        }
+        let too_long = std::format!("{long}n");
+        let far_too_long = std::format!("n{prefix}/x");
+        let bad = [
+            "",
+            "/",
+            "a/",
+            "/a",
+            "-a",
+            "a.",
+            "a b",
+            "a/b/c",
+            "Example.com/a",
+            "é",
+        ];
+        for key in bad
+            .into_iter()
+            .chain([too_long.as_str(), far_too_long.as_str()])
+        {
+            let error = labels_error(&[Label { key, value: "" }]);
+            assert_eq!(error, Some(ConfigError::LabelInvalid), "{key}");
+        }
+        for (value, good) in [("", true), ("A.b-c_9", true), ("-", false), ("a/b", false)] {
+            assert_eq!(
+                labels_error(&[Label { key: "k", value }]).is_none(),
+                good,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_label_can_be_given_once_and_four_at_most() {
+        let label = |key| Label { key, value: "v" };
+        let twice = [label("a"), label("b"), label("a")];
+        assert_eq!(labels_error(&twice), Some(ConfigError::LabelTwice));
+        let five = ["a", "b", "c", "d", "e"].map(label);
+        assert_eq!(labels_error(&five), Some(ConfigError::TooManyLabels));
+        assert_eq!(labels_error(&five[1..]), None);
+    }
+
+    #[test]
+    fn each_error_says_what_was_expected() {
+        let timing = TimingError::MarginTooSmall;
+        let texts = [
+            (
+                ConfigError::IdentityEmpty,
+                "expected an identity, found an empty one",
+            ),
+            (
+                ConfigError::IdentityTooLong,
+                "expected an identity of at most 253 bytes, found a longer one",
+            ),
+            (
+                ConfigError::IdentityCharacter,
+                "expected an identity without control characters, quotes and backslashes, found \
+                 one of them",
+            ),
+            (
+                ConfigError::TooManyLabels,
+                "expected at most 4 labels, found more",
+            ),
+            (
+                ConfigError::LabelInvalid,
+                "expected labels by the rules of Kubernetes, found another",
+            ),
+            (
+                ConfigError::LabelTwice,
+                "expected each label once, found one twice",
+            ),
+        ];
+        for (error, text) in texts {
+            assert_eq!(error.to_string(), text);
+        }
+        let of_timing: String = ConfigError::Timing(timing).to_string();
+        assert_eq!(of_timing, timing.to_string());
+    }
+}

@@ -13,7 +13,7 @@ const FAILURES_MAX: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Contact {
     /// When an answer last told the state of the lease.
-    pub(crate) last_good: Instant,
+    last_good: Instant,
     failures: u8,
     forbidden: Option<(Verb, Instant)>,
     reported: Option<(TroubleKind, Verb)>,
@@ -34,15 +34,26 @@ impl Contact {
         self.failures = 0;
     }
 
-    /// An answer came that `verb` is allowed and works.
-    pub(crate) fn good(&mut self, verb: Verb, now: Instant) {
+    /// When an answer last told the state of the lease.
+    pub(crate) const fn last_good(&self) -> Instant {
+        self.last_good
+    }
+
+    /// An answer told the state of the lease.
+    pub(crate) const fn seen(&mut self, now: Instant) {
         self.last_good = now;
+    }
+
+    /// An answer told the state of the lease, and that `verb` is allowed and works.
+    pub(crate) fn good(&mut self, verb: Verb, now: Instant) {
+        self.seen(now);
         self.forbidden = self.forbidden.filter(|(other, _)| *other != verb);
         self.reported = self.reported.filter(|(_, other)| *other != verb);
     }
 
     /// No answer came; says whether to drop all connections.
-    pub(crate) const fn failed(&mut self) -> bool {
+    #[must_use]
+    pub(crate) const fn note_failure(&mut self) -> bool {
         self.failures = self.failures.saturating_add(1);
         let enough = self.failures >= FAILURES_MAX;
         if enough {
@@ -52,7 +63,8 @@ impl Contact {
     }
 
     /// A 403 came; says whether they span long enough to be meant.
-    pub(crate) fn forbidden(&mut self, verb: Verb, now: Instant) -> bool {
+    #[must_use]
+    pub(crate) fn note_forbidden(&mut self, verb: Verb, now: Instant) -> bool {
         let since = match self.forbidden {
             Some((same, since)) if same == verb => since,
             Some(_) | None => now,
@@ -61,8 +73,9 @@ impl Contact {
         now.saturating_since(since) >= FORBIDDEN_MIN
     }
 
-    /// Whether this trouble is news.
-    pub(crate) fn is_news(&mut self, kind: TroubleKind, verb: Verb) -> bool {
+    /// There is trouble; says whether it is news.
+    #[must_use]
+    pub(crate) fn note_trouble(&mut self, kind: TroubleKind, verb: Verb) -> bool {
         let news = self.reported != Some((kind, verb));
         self.reported = Some((kind, verb));
         news

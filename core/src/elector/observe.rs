@@ -1,48 +1,9 @@
 //! [`Observed`]: the record last seen, when our own clock saw it change, and whose it is.
 
 use super::LATE;
-use super::decide::{self, Standing};
-use crate::lease::{Holder, LeaseRecord, RecordSpec, RecordTime, Version};
+use super::standing::{self, Criteria, SentTimes, Standing};
+use crate::lease::{Holder, LeaseRecord, RecordSpec, Version};
 use crate::time::{Duration, Instant};
-use crate::timestamp::Timestamp;
-
-/// How many of its own times an elector remembers. A write that was answered or followed by a
-/// read needs one; the others are for writes that got lost in a row.
-const SENT_MAX: usize = 8;
-
-/// The `renewTime` of each of the last writes of this life, newest first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SentTimes {
-    times: [Option<Timestamp>; SENT_MAX],
-    /// How many were sent since somebody else's record was seen last.
-    fresh: usize,
-}
-
-impl SentTimes {
-    pub(crate) fn push(&mut self, time: Timestamp) {
-        let mut carried = Some(time);
-        for slot in &mut self.times {
-            core::mem::swap(slot, &mut carried);
-        }
-        self.fresh = self.fresh.saturating_add(1).min(SENT_MAX);
-    }
-
-    /// Whether a write with this time was sent since somebody else's record was seen.
-    pub(crate) fn has_fresh(&self, time: RecordTime) -> bool {
-        let time = time.timestamp();
-        time.is_some() && self.times.iter().take(self.fresh).any(|sent| *sent == time)
-    }
-
-    /// Whether a write with this time was sent at all.
-    fn has(&self, time: RecordTime) -> bool {
-        let time = time.timestamp();
-        time.is_some() && self.times.contains(&time)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.times.iter().all(Option::is_none)
-    }
-}
 
 /// What is known of the lease.
 #[derive(Clone, Debug)]
@@ -90,16 +51,6 @@ pub(crate) struct Lesson {
     pub(crate) went_back: bool,
 }
 
-/// What judging a record takes, besides the record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Judge<'a> {
-    pub(crate) identity: &'a str,
-    pub(crate) own_is_foreign: bool,
-    pub(crate) own_duration: Duration,
-    pub(crate) max_skew: Option<Duration>,
-    pub(crate) server_time: Option<Timestamp>,
-}
-
 impl Observed {
     pub(crate) fn new() -> Self {
         Self {
@@ -111,7 +62,12 @@ impl Observed {
     }
 
     /// Takes a record that a GET answered.
-    pub(crate) fn read(&mut self, record: &LeaseRecord, now: Instant, judge: Judge<'_>) -> Lesson {
+    pub(crate) fn read(
+        &mut self,
+        record: &LeaseRecord,
+        now: Instant,
+        criteria: Criteria<'_>,
+    ) -> Lesson {
         let spec = record.spec.clone().unwrap_or_default();
         let before = self.record();
         let went_back = before.is_some_and(|old| {
@@ -123,10 +79,12 @@ impl Observed {
         });
         let unchanged = !went_back
             && before.is_some_and(|old| old.spec == spec && old.version.uid == record.version.uid);
-        let standing = self.judge(&spec, unchanged, judge);
+        // A record that has not moved is whose it was, however many writes got lost since.
+        let kept = self.standing().filter(|_| unchanged);
+        let standing = kept.unwrap_or_else(|| standing::standing_of(&spec, &self.sent, criteria));
         let collision = standing == Standing::Twin && self.standing() != Some(Standing::Twin);
         let since = before.filter(|_| unchanged).map_or(now, |old| old.since);
-        let wait = decide::wait_for(&spec, record.creation_timestamp, standing, judge);
+        let wait = standing::wait_for(&spec, record.creation_timestamp, standing, criteria);
         let new = Record {
             version: record.version.clone(),
             spec,
@@ -211,33 +169,6 @@ impl Observed {
         match &mut self.seen {
             Seen::Nothing => {}
             Seen::Missing { since, .. } | Seen::Record(Record { since, .. }) => *since = now,
-        }
-    }
-
-    fn judge(&self, spec: &RecordSpec, unchanged: bool, judge: Judge<'_>) -> Standing {
-        // A record that has not moved is whose it was, however many writes got lost since.
-        if let Some(standing) = self.standing().filter(|_| unchanged) {
-            return standing;
-        }
-        if spec.holder.is_empty() {
-            return Standing::Free;
-        }
-        if !spec.holder.matches(judge.identity) {
-            return Standing::Foreign;
-        }
-        if self.sent.has_fresh(spec.renew_time) {
-            return Standing::Mine;
-        }
-        // A creation that outlived its sender's patience, and the records of others: it proves
-        // nothing about whoever led in between.
-        if self.sent.has(spec.renew_time) {
-            return Standing::Foreign;
-        }
-        // A process that never wrote meets what its last life left.
-        match (self.sent.is_empty(), judge.own_is_foreign) {
-            (true, true) => Standing::Foreign,
-            (true, false) => Standing::Restart,
-            (false, _) => Standing::Twin,
         }
     }
 

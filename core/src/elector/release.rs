@@ -1,9 +1,8 @@
 //! Giving the lease up: never before the end of leadership was told, never somebody else's.
 
-use super::decide::Standing;
+use super::standing::Standing;
 use super::{Elector, Next, Releasing, State, StopReason, Then};
 use crate::protocol::Finish;
-use crate::time::Instant;
 
 /// Release writes that may meet a conflict or get lost before the release is given up.
 const ROUNDS_MAX: u8 = 3;
@@ -13,7 +12,7 @@ impl Elector<'_> {
     pub(super) fn give_up(&mut self, then: Then, reason: StopReason) {
         let now = self.now();
         self.end_term(reason, now);
-        if matches!(self.state, State::Ended(_)) {
+        if matches!(self.state, State::Ended { .. }) {
             return;
         }
         self.cancel();
@@ -63,6 +62,7 @@ impl Elector<'_> {
     }
 
     /// A release write met a conflict, or its outcome is not known; says whether to go on.
+    #[must_use]
     pub(super) fn another_round(&mut self, in_doubt: bool) -> bool {
         let State::Releasing(release) = &mut self.state else {
             return true;
@@ -95,8 +95,8 @@ impl Elector<'_> {
     pub(super) fn released(&mut self, then: Then, finish: Finish) {
         match then {
             Then::End => {
-                self.state = State::Ended(finish);
-                self.finish_untold = true;
+                let is_told = false;
+                self.state = State::Ended { finish, is_told };
             }
             // The release may have taken longer than the rest.
             Then::Rest { until, .. } if self.now() >= until => {
@@ -108,14 +108,5 @@ impl Elector<'_> {
                 self.attempt.next = Next::Due(self.candidate_pace());
             }
         }
-    }
-
-    /// The instant of a candidate's next look.
-    pub(super) fn candidate_pace(&mut self) -> Instant {
-        let timing = self.config.timing;
-        let pause = self
-            .prng
-            .jittered(timing.retry_period, timing.jitter_percent);
-        self.attempt.started.saturating_add(pause).max(self.now())
     }
 }

@@ -20,7 +20,8 @@ pub struct Report {
     pub tries: u32,
     /// `(D − R) / 2`: how long work may go on past the deadline.
     pub grace: Duration,
-    /// Thousandths by which another's clock may run faster while two never lead: `D / R`.
+    /// The highest rate of another's clock, in thousandths of this one's, at which two never lead:
+    /// `D / R`.
     pub clock_ratio_permille: u32,
     /// The same where work uses up its grace: `2·D / (R + D)`.
     pub clock_ratio_with_grace_permille: u32,
@@ -82,7 +83,8 @@ fn with_jitter(base: Duration, percent: u32) -> Duration {
     base.saturating_add(Duration::from_millis(u64::from(percent_of(base, percent))))
 }
 
-/// `scale · a / b`, rounded down; `u32::MAX` where that is too much.
+/// `scale · a / b`, rounded down; `u32::MAX` where that is too much. The only 64-bit division of
+/// the core, linked only where a report is asked for.
 fn ratio(a: Duration, b: Duration, scale: u64) -> u32 {
     let quotient = a
         .as_millis()

@@ -1,7 +1,8 @@
 //! Making requests: what each write says, and the deadline that it gets.
 
-use super::decide::{Move, Standing};
+use super::decide::Act;
 use super::observe::Record;
+use super::standing::Standing;
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State};
 use crate::lease::LeaseSpec;
@@ -17,20 +18,20 @@ const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
 const RELEASED_SECONDS: u32 = 1;
 
 impl Elector<'_> {
-    /// Puts the request of `step` in flight.
-    pub(super) fn send(&mut self, step: Move, now: Now) {
+    /// Puts the request of `act` in flight.
+    pub(super) fn send(&mut self, act: Act, now: Now) {
         let at = self.now();
         if !matches!(self.attempt.next, Next::FollowUp) {
             self.attempt.started = at;
             self.attempt.quick_rounds = 0;
             self.attempt.reauthorized = false;
         }
-        let kind = match step {
-            Move::Read | Move::Wait(_) => Sent::Get,
-            Move::Create => Sent::Create(self.write((None, 0), now)),
-            Move::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
-            Move::Renew => Sent::Renew(self.write(self.kept(), now)),
-            Move::Release => Sent::Release(self.write(self.kept(), now)),
+        let kind = match act {
+            Act::Read => Sent::Get,
+            Act::Create => Sent::Create(self.write((None, 0), now)),
+            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
+            Act::Renew => Sent::Renew(self.write(self.kept(), now)),
+            Act::Release => Sent::Release(self.write(self.kept(), now)),
         };
         // Leadership counts from the call's own instant, which clock noise may put a little
         // before the latest one.
@@ -43,7 +44,9 @@ impl Elector<'_> {
         let timeout = at.saturating_add(self.config.timing.request_timeout);
         let budget = match self.state {
             State::Releasing(release) => Some(release.until),
-            State::Contending | State::Finishing | State::Resting { .. } | State::Ended(_) => None,
+            State::Contending | State::Finishing | State::Resting { .. } | State::Ended { .. } => {
+                None
+            }
         };
         [self.belief.until(), budget]
             .into_iter()
@@ -107,29 +110,31 @@ impl Elector<'_> {
 
     /// The operation of a request in flight, made from state each time.
     pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
-        let Some(spec) = self.spec(kind) else {
-            return Some(Operation::Get);
+        let update = |changes, labels| {
+            let spec = self.spec(kind)?;
+            let version = &self.observed.record()?.version;
+            Some(Operation::Update {
+                spec,
+                version,
+                changes,
+                labels,
+            })
         };
-        let (changes, labels) = match kind {
-            Sent::Get | Sent::Create(_) => {
+        let labels = self.config.labels;
+        match kind {
+            Sent::Get => Some(Operation::Get),
+            Sent::Create(_) => {
                 let by_put = self.config.create == Create::Put;
-                return Some(Operation::Create {
-                    spec,
-                    labels: self.config.labels,
+                Some(Operation::Create {
+                    spec: self.spec(kind)?,
+                    labels,
                     by_put,
-                });
+                })
             }
-            Sent::Acquire(_) => (Changes::Acquire, self.config.labels),
-            Sent::Renew(_) => (Changes::Renew, &[][..]),
-            Sent::Release(_) => (Changes::Release, &[][..]),
-        };
-        let version = &self.observed.record()?.version;
-        Some(Operation::Update {
-            spec,
-            version,
-            changes,
-            labels,
-        })
+            Sent::Acquire(_) => update(Changes::Acquire, labels),
+            Sent::Renew(_) => update(Changes::Renew, &[]),
+            Sent::Release(_) => update(Changes::Release, &[]),
+        }
     }
 }
 

@@ -27,8 +27,8 @@ pub(crate) enum State {
     Resting { until: Instant, cooldown: Duration },
     /// Gives up the lease, no longer than until `until`.
     Releasing(Releasing),
-    /// Has ended, as it says; nothing is wanted any more.
-    Ended(Finish),
+    /// Has ended, as it says, and whether that was told; nothing is wanted any more.
+    Ended { finish: Finish, is_told: bool },
 }
 
 /// A release under way.

@@ -225,3 +225,84 @@ impl fmt::Display for TimingError {
 }
 
 impl core::error::Error for TimingError {}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn the_presets_are_valid_and_have_the_default_timeout() {
+        let presets = [
+            (Timing::KUBERNETES, 4_000),
+            (Timing::EDGE, 15_000),
+            (Timing::OPENSHIFT, 15_000),
+            (Timing::OPENSHIFT_SINGLE_NODE, 15_000),
+        ];
+        for (timing, timeout_ms) in presets {
+            assert_eq!(timing.validate(), Ok(()));
+            assert_eq!(timing.request_timeout, Duration::from_millis(timeout_ms));
+        }
+        assert_eq!(Timing::default(), Timing::KUBERNETES);
+    }
+
+    #[test]
+    fn each_error_says_what_was_expected_and_found() {
+        use TimingError as Bad;
+        let texts = [
+            (
+                Bad::LeaseDurationZero,
+                "expected a lease duration of at least 1 s, found zero",
+            ),
+            (
+                Bad::LeaseDurationNotWholeSeconds,
+                "expected a lease duration of whole seconds, found a fraction",
+            ),
+            (
+                Bad::LeaseDurationTooLong,
+                "expected a lease duration of at most 2147483647 s, found a longer one",
+            ),
+            (
+                Bad::RenewDeadlineZero,
+                "expected a renew deadline above zero, found zero",
+            ),
+            (
+                Bad::RetryPeriodZero,
+                "expected a retry period above zero, found zero",
+            ),
+            (
+                Bad::RequestTimeoutZero,
+                "expected a request timeout above zero, found zero",
+            ),
+            (
+                Bad::JitterTooLarge,
+                "expected a jitter of at most 500 percent, found more",
+            ),
+            (
+                Bad::RenewDeadlineNotBelowLeaseDuration,
+                "expected a renew deadline below the lease duration, found one that is not",
+            ),
+            (
+                Bad::MarginTooSmall,
+                "expected at least 100 ms between renew deadline and lease duration, found less",
+            ),
+            (
+                Bad::RetryPeriodNotBelowRenewDeadline,
+                "expected a retry period below the renew deadline, found one that is not",
+            ),
+            (
+                Bad::JitteredRetryPeriodNotBelowRenewDeadline,
+                "expected retry period and jitter below the renew deadline, found a longer sum",
+            ),
+            (
+                Bad::RequestTimeoutLeavesNoRetry,
+                "expected retry period and twice the request timeout within the renew deadline, \
+                 found a longer sum",
+            ),
+        ];
+        for (error, text) in texts {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

@@ -3,12 +3,13 @@
 use core::fmt;
 
 use super::json_writer::ByteWriter;
+use crate::dns;
 
 /// Longest namespace: a DNS-1123 label.
-pub const NAMESPACE_MAX: usize = 63;
+pub const NAMESPACE_MAX: usize = dns::LABEL_MAX;
 
 /// Longest name of a Lease: a DNS-1123 subdomain.
-pub const NAME_MAX: usize = 253;
+pub const NAME_MAX: usize = dns::SUBDOMAIN_MAX;
 
 /// The field manager of all writes: one name keeps `managedFields` to one entry.
 pub const FIELD_MANAGER: &str = "kubelease";
@@ -33,7 +34,7 @@ impl<'a> LeasePath<'a> {
         if namespace.len() > NAMESPACE_MAX {
             return Err(PathError::NamespaceTooLong);
         }
-        if !is_dns1123(namespace.as_bytes(), false) {
+        if !dns::is_label(namespace.as_bytes()) {
             return Err(PathError::NamespaceMalformed);
         }
         if name.is_empty() {
@@ -42,7 +43,7 @@ impl<'a> LeasePath<'a> {
         if name.len() > NAME_MAX {
             return Err(PathError::NameTooLong);
         }
-        if !is_dns1123(name.as_bytes(), true) {
+        if !dns::is_subdomain(name.as_bytes()) {
             return Err(PathError::NameMalformed);
         }
         Ok(Self { namespace, name })
@@ -82,27 +83,6 @@ pub(crate) fn write_query(out: &mut ByteWriter<'_>, is_write: bool, timeout_ms: 
     out.put(b"timeout=");
     out.put_number(timeout_ms);
     out.put(b"ms");
-}
-
-/// Whether `text`, which is not empty, is a DNS-1123 label, or with `dots` a subdomain: lower-case
-/// letters, digits and `-`, with a letter or digit at each end of each part.
-const fn is_dns1123(text: &[u8], dots: bool) -> bool {
-    let mut rest = text;
-    let mut before = b'.';
-    while let Some((byte, after)) = rest.split_first() {
-        let good = match *byte {
-            b'a'..=b'z' | b'0'..=b'9' => true,
-            b'-' => before != b'.',
-            b'.' => dots && before != b'.' && before != b'-',
-            _ => false,
-        };
-        if !good {
-            return false;
-        }
-        before = *byte;
-        rest = after;
-    }
-    before != b'.' && before != b'-'
 }
 
 /// Why a namespace or a name cannot be that of a Lease.

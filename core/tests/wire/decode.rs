@@ -108,6 +108,34 @@ fn thousands_of_mutations_are_judged_as_serde_json_judges_them() {
     }
 }
 
+/// All there is of grammar in five tokens, where the sink hears and where it does not.
+#[test]
+fn every_short_sequence_of_tokens_is_judged_as_serde_json_judges_it() {
+    const TOKENS: [&str; 9] = ["{", "}", "[", "]", ",", ":", "\"a\":", "\"a\"", "1"];
+    let places = [
+        (r#"{"metadata":{"resourceVersion":"1"},"x":["#, "]}"),
+        (r#"{"metadata":{"resourceVersion":"1""#, "}}"),
+        (r#"{"metadata":{"resourceVersion":"1"},"spec":"#, "}"),
+    ];
+    let (mut good, mut bad) = (0, 0);
+    for (before, after) in places {
+        for number in 0..9_usize.pow(5) {
+            let mut body = before.to_owned();
+            let mut rest = number;
+            for _ in 0..5 {
+                body += TOKENS[rest % 9];
+                rest /= 9;
+            }
+            body += after;
+            let is_good = decode_whole(&body).is_ok();
+            assert_eq!(is_good, oracle::record(body.as_bytes()).is_some(), "{body}");
+            assert_eq!(is_good, decode(200, body.as_bytes(), 1).is_ok(), "{body}");
+            if is_good { good += 1 } else { bad += 1 }
+        }
+    }
+    assert!(good > 50 && bad > 100_000, "{good} {bad}");
+}
+
 /// One of the recorded Leases with one to three changes.
 pub(crate) fn mutated(random: &mut Prng) -> Vec<u8> {
     const MARKS: &[u8] = br#"{}[]",:\u0d8-.eE19ntf "#;
@@ -221,7 +249,11 @@ const NO_LEASES: &[(&str, BadAnswer)] = &[
 fn err_bodies_that_are_no_lease() {
     for (body, expected) in NO_LEASES {
         for split in [1, usize::MAX] {
-            assert_eq!(decode(200, body.as_bytes(), split), Err(*expected), "{body}");
+            assert_eq!(
+                decode(200, body.as_bytes(), split),
+                Err(*expected),
+                "{body}"
+            );
         }
     }
 }

@@ -103,8 +103,11 @@ fn type_meta(value: &Value) -> Result<(), String> {
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
     };
+    let version = r#"APIVersion string "json:\"apiVersion,omitempty\"""#;
+    let kind = r#"Kind string "json:\"kind,omitempty\"""#;
+    let wanted = format!("struct {{ {version}; {kind} }}");
     Err(format!(
-        r#"json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }}"#
+        "json: cannot unmarshal {found} into Go value of type {wanted}"
     ))
 }
 

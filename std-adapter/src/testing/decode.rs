@@ -291,7 +291,10 @@ mod tests {
         let text = r#"{"spec":{"renewTime":"2001-02-03T04:05:06.000007Z","holderIdentity":"",
             "leaseTransitions":null},"metadata":{"uid":"","name":"a"},"kind":"Lease"}"#;
         let (object, warnings) = decode(text).unwrap();
-        let expected = r#"{"kind":"Lease","metadata":{"name":"a"},"spec":{"holderIdentity":"","renewTime":"2001-02-03T04:05:06.000007Z"}}"#;
+        let expected = concat!(
+            r#"{"kind":"Lease","metadata":{"name":"a"},"#,
+            r#""spec":{"holderIdentity":"","renewTime":"2001-02-03T04:05:06.000007Z"}}"#
+        );
         assert_eq!(object.to_string(), expected);
         assert!(warnings.is_empty());
     }
@@ -311,7 +314,8 @@ mod tests {
         for (text, error) in [
             (
                 r#"{"spec":{"leaseDurationSeconds":15e0}}"#,
-                "number 15e0 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32",
+                "number 15e0 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type \
+                 int32",
             ),
             (
                 r#"{"spec":[]}"#,

@@ -3,7 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
+use serde_json::Value;
+
 use super::log::LoggedRequest;
+use super::request::Request;
+use super::select::field_name;
 
 /// What goes wrong with a request.
 ///
@@ -135,7 +139,7 @@ type Predicate = Box<dyn FnMut(&LoggedRequest) -> bool + Send>;
 
 enum Condition {
     PathContains(String),
-    PathEndsWith(String),
+    Lease(String),
     Agent(String),
     User(String),
     Connection(u64),
@@ -177,10 +181,11 @@ impl Rule {
         self.when_condition(Condition::PathContains(text.to_owned()))
     }
 
-    /// Only requests to the path of a Lease of this name. (A POST names its Lease in the body.)
+    /// Only requests about a Lease of this name: by its path, by the body of a POST, or by the
+    /// field selector of a list or watch.
     #[must_use]
     pub fn lease(self, name: &str) -> Self {
-        self.when_condition(Condition::PathEndsWith(format!("/leases/{name}")))
+        self.when_condition(Condition::Lease(name.to_owned()))
     }
 
     /// Only requests whose `User-Agent` contains this text.
@@ -261,13 +266,28 @@ impl Condition {
     fn holds(&mut self, request: &LoggedRequest) -> bool {
         match self {
             Self::PathContains(text) => request.path.contains(text.as_str()),
-            Self::PathEndsWith(text) => request.path.ends_with(text.as_str()),
+            Self::Lease(name) => is_about_lease(request, name),
             Self::Agent(text) => request.user_agent.contains(text.as_str()),
             Self::User(name) => request.user.as_deref() == Some(name.as_str()),
             Self::Connection(number) => request.connection == *number,
             Self::When(predicate) => predicate(request),
         }
     }
+}
+
+fn is_about_lease(request: &LoggedRequest, name: &str) -> bool {
+    let Some((_, after)) = request.path.split_once("/leases") else {
+        return false;
+    };
+    if request.method == "POST" {
+        let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
+        return body.pointer("/metadata/name").and_then(Value::as_str) == Some(name);
+    }
+    let asked = Request {
+        query: request.query.clone(),
+        ..Request::default()
+    };
+    after.strip_prefix('/') == Some(name) || field_name(&asked).as_deref() == Some(name)
 }
 
 #[cfg(test)]
@@ -295,6 +315,21 @@ mod tests {
             rule.meet(&request("PATCH", "/x/leases/a")),
             Some(Fault::DropAnswer)
         );
+    }
+
+    #[test]
+    fn a_rule_for_a_lease_meets_it_by_path_body_and_selector() {
+        let mut rule = Rule::new(Fault::EmptyBody).lease("a");
+        let mut post = request("POST", "/x/leases");
+        post.body = br#"{"metadata":{"name":"a"}}"#.to_vec();
+        assert_eq!(rule.meet(&post), Some(Fault::EmptyBody));
+        post.body = br#"{"metadata":{"name":"b"}}"#.to_vec();
+        assert_eq!(rule.meet(&post), None);
+        let mut watch = request("GET", "/x/leases");
+        watch.query = "watch=1&fieldSelector=metadata.name%3Da".to_owned();
+        assert_eq!(rule.meet(&watch), Some(Fault::EmptyBody));
+        watch.query.clear();
+        assert_eq!(rule.meet(&watch), None);
     }
 
     #[test]

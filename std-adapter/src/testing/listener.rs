@@ -55,32 +55,26 @@ pub(super) struct Thread {
 
 impl Thread {
     /// Binds a port of the loopback interface (0 for any) and starts to serve.
+    ///
+    /// The runtime is made and dropped in the thread: it must not be dropped in an async context,
+    /// which the caller may be in.
     pub(super) fn start(port: u16, shared: Arc<Shared>) -> io::Result<Self> {
-        let runtime = runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let (listener, port_holder) = {
-            let _guard = runtime.enter();
-            bind(port)?
-        };
-        let addr = listener.local_addr()?;
         let (orders, inbox) = mpsc::unbounded_channel();
-        let server = Server {
-            addr,
-            listener: Some(listener),
-            shared,
-            connections: 0,
-            _port_holder: port_holder,
-        };
+        let (ready, bound) = std_mpsc::channel();
         let handle = thread::Builder::new()
             .name("kubelease-test-api".to_owned())
             .stack_size(STACK_SIZE)
-            .spawn(move || runtime.block_on(server.run(inbox)))?;
-        Ok(Self {
-            addr,
+            .spawn(move || serve_until_dropped(port, shared, inbox, &ready))?;
+        let mut thread = Self {
+            addr: SocketAddr::from(([127, 0, 0, 1], port)),
             orders: Some(orders),
             handle: Some(handle),
-        })
+        };
+        let addr = bound
+            .recv()
+            .map_err(|_| io::Error::other("the thread has ended"))?;
+        thread.addr = addr?;
+        Ok(thread)
     }
 
     /// Gives an order and waits until it is carried out.
@@ -108,6 +102,29 @@ impl Drop for Thread {
     }
 }
 
+/// What the thread does.
+fn serve_until_dropped(
+    port: u16,
+    shared: Arc<Shared>,
+    inbox: mpsc::UnboundedReceiver<Order>,
+    ready: &std_mpsc::Sender<io::Result<SocketAddr>>,
+) {
+    let started = runtime::Builder::new_current_thread().enable_all().build();
+    let started = started.and_then(|runtime| {
+        let server = runtime.block_on(async { Server::new(port, shared) })?;
+        Ok((runtime, server))
+    });
+    match started {
+        Ok((runtime, server)) => {
+            let _ = ready.send(Ok(server.addr));
+            runtime.block_on(server.run(inbox));
+        }
+        Err(error) => {
+            let _ = ready.send(Err(error));
+        }
+    }
+}
+
 struct Server {
     addr: SocketAddr,
     listener: Option<TcpListener>,
@@ -118,6 +135,19 @@ struct Server {
 }
 
 impl Server {
+    fn new(port: u16, shared: Arc<Shared>) -> io::Result<Self> {
+        let (listener, port_holder) = bind(port)?;
+        let addr = listener.local_addr()?;
+        let (listener, connections) = (Some(listener), 0);
+        Ok(Self {
+            addr,
+            listener,
+            shared,
+            connections,
+            _port_holder: port_holder,
+        })
+    }
+
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Order>) {
         let mut tasks = JoinSet::new();
         loop {
@@ -196,7 +226,11 @@ fn bind(port: u16) -> io::Result<(TcpListener, Option<TcpSocket>)> {
         drop(std::net::TcpListener::bind(addr)?);
     }
     let listener = listen(addr)?;
-    let holder = if cfg!(unix) {
+    let can_share = cfg!(all(
+        unix,
+        not(any(target_os = "solaris", target_os = "illumos"))
+    ));
+    let holder = if can_share {
         Some(socket(listener.local_addr()?)?)
     } else {
         None
@@ -211,8 +245,10 @@ fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
 /// A socket bound to an address, not listening yet.
 fn socket(addr: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
+    // On Windows these would let anybody take the port over.
     #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
     socket.set_reuseport(true)?;
     socket.bind(addr)?;
     Ok(socket)

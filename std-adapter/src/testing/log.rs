@@ -8,6 +8,7 @@ use std::sync::Arc;
 ///
 /// The log keeps every request, with its body, until it is cleared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoggedRequest {
     /// Counts all requests since the server started, from 1.
     pub sequence: u64,

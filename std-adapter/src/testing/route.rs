@@ -18,12 +18,13 @@ pub(super) struct Resource {
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const LEASES: Resource = resource("coordination.k8s.io", "leases", "Lease", true);
-const SERVED: [Resource; 8] = [
+const SERVED: [Resource; 9] = [
     LEASES,
     resource("", "namespaces", "Namespace", false),
     resource("", "nodes", "Node", false),
     resource("", "events", "Event", true),
     resource("", "configmaps", "ConfigMap", true),
+    resource("", "endpoints", "Endpoints", true),
     resource(RBAC, "roles", "Role", true),
     resource(RBAC, "rolebindings", "RoleBinding", true),
     resource(

@@ -70,7 +70,8 @@ pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Result<(), Box<Answ
     {
         name if name == asked => Ok(()),
         "" => Err(bad_request(&format!(
-            "the name of the object ({asked} based on URL) was undeterminable: name must be provided"
+            "the name of the object ({asked} based on URL) was undeterminable: name must be \
+             provided"
         ))),
         name => Err(bad_request(&format!(
             "the name of the object ({name}) does not match the name on the URL ({asked})"

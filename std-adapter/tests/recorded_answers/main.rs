@@ -2,9 +2,9 @@
 //!
 //! `tests/recorded/answers.jsonl` has, case by case, the requests that were sent to a
 //! kube-apiserver 1.37.2 and what it answered. They are sent again here, and each answer must be
-//! equal to the recorded one but for uids, versions and times near now. The cases for which that is
-//! not so are in `tests/recorded/differences.txt`, each with its reason; the test fails as well when
-//! one of them has become equal.
+//! equal to the recorded one but for uids, versions and times near now. The cases for which that
+//! is not so are in `tests/recorded/differences.txt`, each with its reason; the test fails as well
+//! when one of them has become equal.
 
 #![cfg(feature = "testing")]
 #![allow(

@@ -89,6 +89,10 @@ impl HandClock {
         Self(Arc::new(AtomicU64::new(millis)))
     }
 
+    pub fn set(&self, millis: u64) {
+        self.0.store(millis, Ordering::SeqCst);
+    }
+
     pub fn advance(&self, millis: u64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }

@@ -4,18 +4,20 @@
 //! simulate --seeds N [--from S] [--mix NAME]
 //! simulate --seed S [--mix NAME] [--log]
 //! ```
-#![expect(clippy::std_instead_of_core, reason = "it runs on a host")]
 
+use core::num::NonZero;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
 
-use kubelease_tests::sim::minimise::minimise;
+use kubelease_tests::sim::minimise::explain;
 use kubelease_tests::sim::mix::Mix;
 use kubelease_tests::sim::plan::Plan;
 use kubelease_tests::sim::totals::Totals;
 use kubelease_tests::sim::world;
 
-/// At most so many worlds that went wrong are shown.
-const SHOWN_MAX: usize = 3;
+/// So many worlds that went wrong are explained, by each worker.
+const SHOWN_MAX: u64 = 3;
 
 fn main() -> ExitCode {
     match Arguments::parse(std::env::args().skip(1)) {
@@ -62,29 +64,46 @@ impl Arguments {
     }
 
     fn run(&self) -> ExitCode {
-        let mut totals = Totals::default();
-        let mut shown = 0;
-        for seed in self.from..self.from.saturating_add(self.seeds) {
-            let plan = Plan::new(self.mix_of(seed), seed);
-            let outcome = world::run(&plan, self.log);
-            totals.add(&outcome.totals);
-            if let Some(violation) = outcome.violation {
-                println!("seed {seed}, mix {}: {violation}", plan.mix.name);
-                if shown < SHOWN_MAX && !self.log {
-                    show(&plan);
-                }
-                shown += 1;
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers = if self.log { 1 } else { cores };
+        let totals = thread::scope(|scope| {
+            let workers: Vec<_> = (0..workers)
+                .map(|first| scope.spawn(move || self.run_every(first, workers)))
+                .collect();
+            let mut totals = Totals::default();
+            for worker in workers {
+                let part = worker.join();
+                totals.add(&part.unwrap_or_else(|panic| resume_unwind(panic)));
             }
-            if self.log {
-                println!("{}", outcome.log);
-            }
-        }
+            totals
+        });
         println!("{totals}");
         if totals.violations == 0 {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
         }
+    }
+
+    /// Runs the worlds of one worker.
+    fn run_every(&self, first: usize, step: usize) -> Totals {
+        let mut totals = Totals::default();
+        let seeds = self.from..self.from.saturating_add(self.seeds);
+        for seed in seeds.skip(first).step_by(step) {
+            let plan = Plan::new(self.mix_of(seed), seed);
+            let outcome = world::run(&plan, self.log);
+            totals.add(&outcome.totals);
+            if let Some(violation) = outcome.violation {
+                println!("seed {seed}, mix {}: {violation}", plan.mix.name);
+                if totals.violations <= SHOWN_MAX && !self.log {
+                    println!("{}", explain(&plan));
+                }
+            }
+            if self.log {
+                println!("{}", outcome.log);
+            }
+        }
+        totals
     }
 
     fn mix_of(&self, seed: u64) -> &'static Mix {
@@ -95,19 +114,4 @@ impl Arguments {
 fn number(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("expected a number, found {text}"))
-}
-
-/// Prints the smallest schedule of `plan` that goes wrong, and its log.
-fn show(plan: &Plan) {
-    let fails = |plan: &Plan| world::run(plan, false).violation.is_some();
-    let least = minimise(plan, fails);
-    println!(
-        "schedule of {} of {} entries:",
-        least.schedule.len(),
-        plan.schedule.len()
-    );
-    for entry in &least.schedule {
-        println!("  {entry:?}");
-    }
-    println!("{}", world::run(&least, true).log);
 }

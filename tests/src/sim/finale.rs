@@ -9,11 +9,13 @@ use super::plan::Finale;
 use super::process::Process;
 use super::queue::Due;
 use super::schedule::Call;
-use super::world::{QUIET_US, World};
+use super::world::World;
 use crate::subject::Subject;
 
 /// Longest way of the fair network.
 const WAY_US: u64 = 20_000;
+
+const HOUR_US: u64 = 3_600_000_000;
 
 /// How long the leader of the finale rests after it has stepped down.
 const REST: Duration = Duration::from_secs(3_600);
@@ -59,7 +61,7 @@ impl<M: Subject> World<M> {
             process.writes_and_reads = (0, 0);
         }
         self.terms_before_quiet = self.checker.terms;
-        self.end_us = self.at_us + QUIET_US;
+        self.end_us = self.at_us + self.plan.quiet_us;
         Ok(())
     }
 
@@ -85,14 +87,18 @@ impl<M: Subject> World<M> {
                 continue;
             }
             let (writes, reads) = process.writes_and_reads;
-            let local_us = QUIET_US * process.clock.rate() / TRUE_RATE;
-            let period_us = process.config.timing.retry_period.as_millis() * 1_000;
-            let most = local_us / period_us + 1;
-            let asked = if Some(seat) == leader {
-                (writes, reads > 1)
+            // Who lost the race for the takeover has one write and one look more.
+            let report = process.config.timing.report();
+            let (per_hour, asked) = if Some(seat) == leader {
+                (report.leader_writes_per_hour, (writes, reads > 1))
             } else {
-                (reads, writes > 1)
+                (
+                    report.candidate_reads_per_hour,
+                    (reads.saturating_sub(writes), writes > 1),
+                )
             };
+            let local_us = self.plan.quiet_us * process.clock.rate() / TRUE_RATE;
+            let most = (u64::from(per_hour) * local_us).div_ceil(HOUR_US) + 1;
             self.totals.quiet += u64::from(writes + reads > 0);
             if asked.0 > most || asked.1 {
                 return Err(format!(
@@ -110,6 +116,7 @@ impl<M: Subject> World<M> {
         let lease = self.server.lease()?;
         let seconds = u64::try_from(lease.spec.lease_duration_seconds?).ok()?;
         let bound_us = self.first_of(leader, |process| {
+            // Who lost the race for the takeover has one write and one look more.
             let report = process.config.timing.report();
             report
                 .crash_takeover

@@ -18,6 +18,7 @@ impl<M: Subject> World<M> {
         random: &mut Random,
     ) -> Result<Answer, String> {
         let mut retry_after = None;
+        let mut is_genuine = false;
         let said = if self.at_us < self.starting_until_us {
             self.totals.fault("starting server");
             Said::Other(Reply::Forbidden)
@@ -29,6 +30,7 @@ impl<M: Subject> World<M> {
                 .then(|| Duration::from_millis(random.below(longest_ms)));
             self.blow(gale, arrival, random)?
         } else {
+            is_genuine = true;
             self.apply(arrival)?
         };
         let date = random.chance(950).then(|| self.server.date(self.at_us));
@@ -36,6 +38,7 @@ impl<M: Subject> World<M> {
             date: date.flatten(),
             retry_after,
             said,
+            is_genuine,
         })
     }
 

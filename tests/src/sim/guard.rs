@@ -34,9 +34,6 @@ pub fn check_write(
         Changes::Release | Changes::Renew if transitions(new) != transitions(old) => {
             Err(format!("{identity} counts a transition without one"))
         }
-        Changes::Acquire if mine && transitions(new) != transitions(old) => {
-            Err(format!("{identity} takes its own lease over"))
-        }
         Changes::Acquire if !old.holder.matches(identity) => {
             if transitions(new) == transitions(old) + 1 {
                 Ok(())

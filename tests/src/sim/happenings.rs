@@ -152,7 +152,8 @@ impl<M: Subject> World<M> {
         if dangerous {
             self.outside(version);
         }
-        self.disguises += u64::from(edit == Edit::Times);
+        // A record that somebody else touched is known again by its time alone.
+        self.disguises += u64::from(edit != Edit::Labels);
         if matches!(
             edit,
             Edit::Clear | Edit::Steal(..) | Edit::Delete | Edit::Times

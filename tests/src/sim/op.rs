@@ -3,7 +3,7 @@
 use core::fmt;
 
 use kubelease_core::Timestamp;
-use kubelease_core::lease::{LeaseRecord, RecordSpec, Version};
+use kubelease_core::lease::{LeaseRecord, RecordSpec, RecordTime, Version};
 use kubelease_core::protocol::{Changes, Operation, Reply, Response};
 use kubelease_core::time::Duration;
 
@@ -93,6 +93,8 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// What was said.
     pub said: Said,
+    /// Whether no storm had a hand in it.
+    pub is_genuine: bool,
 }
 
 /// What an answer says.
@@ -139,7 +141,12 @@ impl fmt::Display for Said {
             Self::Lease(record) => {
                 write!(f, "v{}", record.version.resource_version.as_str())?;
                 match &record.spec {
-                    Some(spec) => write!(f, " {:?}", spec.holder),
+                    Some(RecordSpec {
+                        holder,
+                        renew_time: RecordTime::Canonical(time),
+                        ..
+                    }) => write!(f, " {holder:?} {time}"),
+                    Some(spec) => write!(f, " {:?} {:?}", spec.holder, spec.renew_time),
                     None => f.write_str(" without spec"),
                 }
             }

@@ -38,6 +38,8 @@ pub struct Plan {
     pub due_us: u64,
     /// What happens to the leader then.
     pub finale: Finale,
+    /// How long requests are counted after that.
+    pub quiet_us: u64,
 }
 
 /// A place for a process.
@@ -99,6 +101,7 @@ impl Plan {
             calm_us,
             due_us,
             finale,
+            quiet_us: 60_000_000,
         }
     }
 }

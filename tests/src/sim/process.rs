@@ -1,9 +1,13 @@
 //! [`Process`]: one machine on one host, driven by the letter of its contract.
 
+mod checks;
+
 use kubelease_core::elector::{Config, POLLS_MAX};
-use kubelease_core::protocol::{Event, Failure, Output, RequestId, StopReason};
+use kubelease_core::lease::RecordTime;
+use kubelease_core::protocol::{Event, Failure, Output, RequestId};
 use kubelease_core::time::{Duration, Instant, Now};
 
+use self::checks::rank;
 use super::clock::Clock;
 use super::lawyer::Lawyer;
 use super::op::{Answer, Op, Said};
@@ -11,6 +15,9 @@ use super::plan::Seat;
 use super::random::Random;
 use crate::seen::Seen;
 use crate::subject::Subject;
+
+/// How many of its own writes a process knows again.
+pub const REMEMBERED: usize = 8;
 
 /// A process.
 #[derive(Clone, Debug)]
@@ -39,6 +46,8 @@ pub struct Process<M> {
     pub writes_and_reads: (u64, u64),
     /// Writes of this life that made it the holder.
     pub claims: u64,
+    /// The times of its last writes, newest first.
+    pub sent_times: [RecordTime; REMEMBERED],
     /// How often this life met a twin.
     pub collisions: u64,
     /// Whether the machine has ended.
@@ -111,6 +120,7 @@ impl<M: Subject> Process<M> {
             acked: 0,
             writes_and_reads: (0, 0),
             claims: 0,
+            sent_times: [RecordTime::Absent; REMEMBERED],
             collisions: 0,
             is_done: false,
             rests_until_us: 0,
@@ -127,10 +137,7 @@ impl<M: Subject> Process<M> {
         }
     }
 
-    /// A new process starts here.
-    ///
-    /// # Errors
-    /// Where the configuration is refused.
+    /// A new process starts here, with a machine that `make` makes.
     pub fn start(
         &mut self,
         at_us: u64,
@@ -356,7 +363,8 @@ impl<M: Subject> Process<M> {
         let timeout = self
             .largest
             .saturating_add(self.config.timing.request_timeout);
-        if deadline > until.map_or(timeout, |until| until.min(timeout)) {
+        let latest = until.map_or(timeout, |until| until.min(timeout));
+        if self.watch != Watch::Nothing && deadline > latest {
             return Err(format!("L5: {id:?} outlives its timeout or leadership"));
         }
         if self.flight.is_some() {
@@ -372,7 +380,9 @@ impl<M: Subject> Process<M> {
                 !op.name().starts_with("release")
             }
         };
-        if op.spec().is_some() {
+        if let Some(spec) = op.spec() {
+            self.sent_times.rotate_right(1);
+            self.sent_times[0] = spec.renew_time;
             self.writes_and_reads.0 += 1;
             self.writes += 1;
         } else {
@@ -408,102 +418,11 @@ impl<M: Subject> Process<M> {
         self.check_until()
     }
 
-    /// Leadership may end at any time. It gets longer by an acknowledgement only, which
-    /// `check_truth` has seen.
-    fn check_until(&mut self) -> Result<(), String> {
-        let until = self.machine.as_ref().and_then(Subject::leading_until);
-        if self.watch != Watch::Nothing && until.is_some() && until != self.until {
-            return Err(format!(
-                "L7: leadership went from {:?} to {until:?}",
-                self.until
-            ));
-        }
-        self.until = until;
-        Ok(())
-    }
-
-    /// A write was answered by a lease: leadership counts from the poll that handed it out.
-    fn check_truth(&mut self, flight: Option<Flight>, version: u64) -> Result<(), String> {
-        let until = self.machine.as_ref().and_then(Subject::leading_until);
-        if until.is_none() || until == self.until {
-            return Ok(());
-        }
-        let sent = flight
-            .filter(|flight| flight.claims)
-            .map(|flight| flight.sent);
-        let expected = sent.map(|sent| sent.saturating_add(self.config.timing.renew_deadline));
-        if self.watch != Watch::Nothing && until != expected {
-            return Err(format!(
-                "L7: leads until {until:?}, where {expected:?} was earned"
-            ));
-        }
-        self.until = until;
-        self.acked = version;
-        Ok(())
-    }
-
-    fn check_event(&mut self, event: Event) -> Result<(), String> {
-        if let Event::StartedLeading { term } = event
-            && let Some(before) = self.announced.replace(term)
-        {
-            return Err(format!("L4: term {term} starts within term {before}"));
-        }
-        if let Event::StoppedLeading {
-            term,
-            reason,
-            must_cease_by,
-        } = event
-        {
-            if self.announced.take() != Some(term) {
-                return Err(format!("L4: term {term} stops and never started"));
-            }
-            if reason != StopReason::Deadline && must_cease_by > self.largest {
-                return Err(format!(
-                    "work may go on until {must_cease_by:?} after {reason:?}"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn is_live(&self, id: RequestId) -> bool {
-        self.flight
-            .is_some_and(|flight| flight.id == id && self.largest < flight.deadline)
-    }
-
-    /// Notes the time of a call; says whether the clock went on.
-    fn pass(&mut self, instant: Instant) -> bool {
-        let went_on = instant.saturating_add(Duration::from_secs(1)) >= self.largest;
-        self.largest = if went_on {
-            self.largest.max(instant)
-        } else {
-            instant
-        };
-        if !went_on {
-            self.until = None;
-        }
-        if self.until.is_some_and(|until| self.largest >= until) {
-            self.until = None;
-        }
-        went_on
-    }
-
     /// What the clock shows to a call on another processor.
     fn noisy(&mut self, at_us: u64) -> Now {
         let mut now = self.clock.now(at_us);
         let noise = Duration::from_millis(self.random.below(self.noise_ms + 1));
         now.instant = now.instant.saturating_sub(noise);
         now
-    }
-}
-
-/// The place of an output in the order of law L4.
-const fn rank(output: &Output<'_>) -> u8 {
-    match output {
-        Output::Event(Event::StoppedLeading { .. }) => 0,
-        Output::Event(_) => 1,
-        Output::Cancel(_) => 2,
-        Output::Request(_) => 3,
-        Output::WaitUntil(_) | Output::Done => 4,
     }
 }

@@ -103,7 +103,7 @@ impl Server {
     pub fn apply(&mut self, op: &Op, at_us: u64) -> Said {
         match op {
             Op::Get => self.read(),
-            Op::Create { spec, by_put } => self.create(spec, *by_put, at_us),
+            Op::Create { spec, .. } => self.create(spec, at_us),
             Op::Update { spec, version, .. } => self.update(spec, version, at_us),
         }
     }
@@ -179,14 +179,9 @@ impl Server {
         }
     }
 
-    fn create(&mut self, spec: &RecordSpec, by_put: bool, at_us: u64) -> Said {
+    fn create(&mut self, spec: &RecordSpec, at_us: u64) -> Said {
         if self.lease.is_some() {
-            let taken = if by_put {
-                Reply::Invalid
-            } else {
-                Reply::Conflict
-            };
-            return Said::Other(taken);
+            return Said::Other(Reply::Conflict);
         }
         match self.namespace {
             Namespace::Active => {}
@@ -283,4 +278,82 @@ fn push_digits(number: u64, push: &mut dyn FnMut(u8) -> bool) {
     }
     let all = digits[first..].iter().all(|digit| push(*digit));
     debug_assert!(all, "a version of 20 digits fits");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kubelease_core::protocol::Changes;
+
+    fn spec(holder: &str) -> RecordSpec {
+        RecordSpec {
+            holder: Holder::from(holder),
+            ..RecordSpec::default()
+        }
+    }
+
+    fn update(server: &mut Server, holder: &str, version: &Version) -> Said {
+        let op = Op::Update {
+            spec: spec(holder),
+            version: version.clone(),
+            changes: Changes::Acquire,
+        };
+        let would_write = server.would_write(&op);
+        let before = server.version();
+        let said = server.apply(&op, 0);
+        assert_eq!(would_write, server.version() > before);
+        said
+    }
+
+    fn version(said: &Said) -> Version {
+        match said {
+            Said::Lease(record) => record.version.clone(),
+            Said::Other(reply) => panic!("expected a lease, found {reply:?}"),
+        }
+    }
+
+    fn with_a_lease() -> (Server, Version) {
+        let mut server = Server::new(0);
+        let create = Op::Create {
+            spec: spec("ada"),
+            by_put: false,
+        };
+        let first = version(&server.apply(&create, 0));
+        let again = server.apply(&create, 0);
+        assert!(matches!(again, Said::Other(Reply::Conflict)), "{again}");
+        (server, first)
+    }
+
+    #[test]
+    fn a_write_needs_the_version_it_was_made_for() {
+        let (mut server, first) = with_a_lease();
+        let second = version(&update(&mut server, "bob", &first));
+        assert!(second.resource_version.as_number() > first.resource_version.as_number());
+        let late = update(&mut server, "cyd", &first);
+        assert!(matches!(late, Said::Other(Reply::Conflict)), "{late}");
+        assert_eq!(version(&server.apply(&Op::Get, 0)), second);
+    }
+
+    #[test]
+    fn a_lease_made_again_refuses_the_versions_of_the_one_before() {
+        let (mut server, first) = with_a_lease();
+        assert!(server.edit(Edit::Remake, 0).is_some());
+        let record = version(&server.apply(&Op::Get, 0));
+        assert_ne!(record.uid, first.uid);
+        let mixed = Version {
+            uid: first.uid,
+            ..record
+        };
+        let said = update(&mut server, "bob", &mixed);
+        assert!(matches!(said, Said::Other(Reply::Conflict)), "{said}");
+    }
+
+    #[test]
+    fn no_lease_outlives_its_namespace() {
+        let (mut server, first) = with_a_lease();
+        server.set_namespace(Namespace::Gone);
+        let said = update(&mut server, "bob", &first);
+        assert!(matches!(said, Said::Other(Reply::LeaseMissing)), "{said}");
+        assert_eq!(server.edit(Edit::Clear, 0), None);
+    }
 }

@@ -13,8 +13,9 @@ pub fn dead(source: &Source, exists: impl Fn(&str) -> bool) -> Vec<String> {
     for (line, number) in lines {
         for target in targets(&source.path, line) {
             let path = join(&source.path, &target);
-            let header = format!("include/{target}");
-            if !exists(&path) && !(is_c(&source.path) && exists(&header)) {
+            let header = is_c(&source.path).then(|| format!("include/{target}"));
+            let leads = exists(&path) || header.is_some_and(|header| exists(&header));
+            if !leads {
                 complaints.push(source.complain(number, format!("`{target}` leads nowhere")));
             }
         }

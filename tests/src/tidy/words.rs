@@ -25,7 +25,7 @@ const CLOCKS: &[&str] = &[
 ];
 
 /// The one file that reads clocks, and the test server, which is a program of its own.
-const CLOCK_FILES: &[&str] = &["std-adapter/src/clock.rs", "std-adapter/src/testing/"];
+const CLOCK_FILES: &[&str] = &["std-adapter/src/clock/", "std-adapter/src/testing/"];
 
 /// Panics in the code of the core and of the C ABI. (`debug_assert` is for tests, and may.)
 #[must_use]

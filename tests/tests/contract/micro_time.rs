@@ -37,7 +37,7 @@ fn mt_07_a_text_and_back_keeps_microseconds() {
 fn mt_09_an_instant_is_not_before_itself() {
     let (early, late) = (Timestamp::from_unix(1, 0), Timestamp::from_unix(1, 1));
     assert!(early < late);
-    assert_eq!(early.cmp(&early), std::cmp::Ordering::Equal);
+    assert_eq!(early.cmp(&early), core::cmp::Ordering::Equal);
 }
 
 #[test]

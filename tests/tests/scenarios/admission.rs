@@ -125,3 +125,31 @@ fn b77_a_token_that_stays_bad_ends_leadership_at_the_deadline_and_no_more() {
         .filter(|(at, text)| *at < 100_000 && text.len() > 2);
     assert!(refreshes * 2 <= tries.count(), "{seen:?}");
 }
+
+#[test]
+fn b68_after_an_answer_the_pauses_between_refusals_begin_anew() {
+    let mut e = Driver::new(A);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, Reply::BadRequest => ["Trouble BadRequest get", "wait 2000"]);
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, Reply::BadRequest => ["wait 6000"]);
+    at!(e, 6_000 => ["GET"]);
+    at!(e, 6_000, held_by("B", 9) => ["Leader B", "wait 8000"]);
+    at!(e, 8_000 => ["GET"]);
+    at!(e, 8_000, Reply::BadRequest => ["Trouble BadRequest get", "wait 10000"]);
+}
+
+#[test]
+fn b68_after_a_term_the_pauses_between_refusals_begin_anew() {
+    let mut e = Driver::new(A);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, Reply::BadRequest => ["Trouble BadRequest get", "wait 2000"]);
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, Reply::BadRequest => ["wait 6000"]);
+    at!(e, 6_000 => ["GET"]);
+    at!(e, 6_000, released(9) => ["PUT 9 acquire"]);
+    at!(e, 6_000, Accepted(10) => ["Started 1"]);
+    e.be_late_until(16_000);
+    at!(e, 16_000 => ["Stopped Deadline", "GET"]);
+    at!(e, 16_000, Reply::BadRequest => ["Trouble BadRequest get", "wait 18000"]);
+}

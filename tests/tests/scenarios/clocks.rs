@@ -154,3 +154,52 @@ fn a_candidates_wait_counts_anew_after_a_reset() {
     let waited = e.now().instant.as_millis() - (ORIGIN - 900_000);
     assert!((15_001..=17_001).contains(&waited), "{waited}");
 }
+
+/// Sets the monotonic clock back to `ms` milliseconds before the origin.
+fn reset(e: &mut Driver, ms: u64) {
+    e.set_instant(Instant::from_millis(ORIGIN - ms));
+}
+
+#[test]
+fn after_a_reset_renew_times_still_rise_by_the_time_that_passes() {
+    let mut e = leading(A);
+    e.set_wall(wall(0).checked_sub_millis(3_600_000));
+    reset(&mut e, 600_000);
+    let (mut store, mut times) = (Store::with(&released(20)), Vec::new());
+    for _ in 0..8 {
+        converse(&mut e, |sent| {
+            times.extend(sent.write.as_ref().map(|write| write.renew_time));
+            store.serve(sent)
+        });
+        let wait = e.waits_until().unwrap();
+        e.set_instant(wait);
+    }
+    assert!(times.len() >= 8, "{times:?}");
+    for pair in times.windows(2) {
+        assert!(pair[1].millis_since(pair[0]) >= Some(2_000), "{pair:?}");
+    }
+}
+
+#[test]
+fn after_a_reset_a_candidate_without_answers_is_unreachable_as_soon_as_before() {
+    use kubelease_core::elector::Health;
+    let mut e = standby(A);
+    reset(&mut e, 900_000);
+    let start = ORIGIN - 900_000;
+    while e.now().instant.as_millis() < start + 36_000 {
+        converse(&mut e, |_| Failure::NotSent.into());
+        let wait = e.waits_until().unwrap();
+        e.set_instant(wait);
+    }
+    let health = e.machine().health(e.now().instant);
+    assert_eq!(health, Health::Unreachable);
+}
+
+#[test]
+fn after_a_reset_a_release_no_longer_waits_for_the_old_clock() {
+    let mut e = leading(A);
+    e.be_late_until(11_000);
+    at!(e, 11_000, Stop => ["Stopped Deadline", "wait 12500"]);
+    reset(&mut e, 900_000);
+    assert_eq!(e.settle()[0], "GET");
+}

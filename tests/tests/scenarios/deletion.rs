@@ -259,15 +259,30 @@ fn without_the_right_to_create_the_lease_is_waited_for() {
 }
 
 #[test]
-fn a_creation_by_put_that_is_invalid_was_somebody_elses() {
+fn a_creation_by_put_that_comes_second_is_a_conflict() {
     let mut e = Driver::new(Config {
         create: Create::Put,
         ..A
     });
     at!(e, 0 => ["GET"]);
     at!(e, 0, Reply::LeaseMissing => ["PUT new"]);
-    at!(e, 0, Reply::Invalid => ["GET"]);
+    at!(e, 0, Reply::Conflict => ["GET"]);
     at!(e, 0, held_by("B", 3) => ["Leader B"]);
+}
+
+#[test]
+fn a_creation_by_put_that_is_refused_as_invalid_is_told_once_and_slows_down() {
+    let mut e = Driver::new(Config {
+        create: Create::Put,
+        ..A
+    });
+    let seen = run(&mut e, 120_000, 0, |_, sent| match &sent.write {
+        None => Reply::LeaseMissing.into(),
+        Some(_) => Reply::Invalid.into(),
+    });
+    let count = |wanted: &str| seen.iter().filter(|(_, text)| text == wanted).count();
+    assert_eq!(count("Trouble Invalid create"), 1, "{seen:?}");
+    assert!((5..=9).contains(&count("PUT new")), "{seen:?}");
 }
 
 #[test]

@@ -106,50 +106,52 @@ fn b51_durations_that_the_record_can_not_hold_are_refused() {
     }
 }
 
-/// What each error is about: one duration of a good timing that is changed to this.
-const BAD_TIMINGS: &[(fn(&mut Timing), TimingError)] = &[
-    (
+/// One change of a good timing, and what is wrong then.
+struct BadTiming(fn(&mut Timing), TimingError);
+
+const BAD_TIMINGS: &[BadTiming] = &[
+    BadTiming(
         |it| it.lease_duration = Duration::ZERO,
         TimingError::LeaseDurationZero,
     ),
-    (
+    BadTiming(
         |it| it.lease_duration = Duration::from_millis(15_001),
         TimingError::LeaseDurationNotWholeSeconds,
     ),
-    (
+    BadTiming(
         |it| it.lease_duration = Duration::from_secs(1 << 31),
         TimingError::LeaseDurationTooLong,
     ),
-    (
+    BadTiming(
         |it| it.renew_deadline = Duration::ZERO,
         TimingError::RenewDeadlineZero,
     ),
-    (
+    BadTiming(
         |it| it.retry_period = Duration::ZERO,
         TimingError::RetryPeriodZero,
     ),
-    (
+    BadTiming(
         |it| it.request_timeout = Duration::ZERO,
         TimingError::RequestTimeoutZero,
     ),
-    (|it| it.jitter_percent = 501, TimingError::JitterTooLarge),
-    (
+    BadTiming(|it| it.jitter_percent = 501, TimingError::JitterTooLarge),
+    BadTiming(
         |it| it.renew_deadline = Duration::from_secs(15),
         TimingError::RenewDeadlineNotBelowLeaseDuration,
     ),
-    (
+    BadTiming(
         |it| it.renew_deadline = Duration::from_millis(14_901),
         TimingError::MarginTooSmall,
     ),
-    (
+    BadTiming(
         |it| it.retry_period = Duration::from_secs(10),
         TimingError::RetryPeriodNotBelowRenewDeadline,
     ),
-    (
+    BadTiming(
         |it| it.jitter_percent = 400,
         TimingError::JitteredRetryPeriodNotBelowRenewDeadline,
     ),
-    (
+    BadTiming(
         |it| it.request_timeout = Duration::from_millis(4_001),
         TimingError::RequestTimeoutLeavesNoRetry,
     ),
@@ -157,7 +159,7 @@ const BAD_TIMINGS: &[(fn(&mut Timing), TimingError)] = &[
 
 #[test]
 fn b90_each_bad_relation_has_its_own_error() {
-    for (change, error) in BAD_TIMINGS {
+    for BadTiming(change, error) in BAD_TIMINGS {
         let mut timing = STEADY;
         change(&mut timing);
         let refused = Driver::try_new(Config { timing, ..A });

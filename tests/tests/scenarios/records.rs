@@ -190,3 +190,27 @@ fn a_lease_marked_for_deletion_is_told_once_and_believed_on() {
     lease.record.being_deleted = true;
     at!(e, 4_000, lease => []);
 }
+
+#[test]
+fn a_candidate_tells_of_a_lease_marked_for_deletion_too() {
+    let mut lease = held_by("B", 4);
+    lease.record.being_deleted = true;
+    let (mut e, seen) = first_look(lease);
+    assert_eq!(seen[..2], ["Leader B", "LeaseBeingDeleted"]);
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, held_by("B", 5) => ["wait 4000"]);
+}
+
+#[test]
+fn the_deletion_of_the_next_lease_is_told_again() {
+    let marked = |uid: &str| {
+        let mut lease = held_by("B", 4).uid(uid);
+        lease.record.being_deleted = true;
+        lease
+    };
+    let (mut e, _) = first_look(marked("u1"));
+    at!(e, 2_000 => ["GET"]);
+    at!(e, 2_000, Reply::LeaseMissing => ["Leader none"]);
+    at!(e, 4_000 => ["GET"]);
+    at!(e, 4_000, marked("u2") => ["Leader B", "LeaseBeingDeleted"]);
+}

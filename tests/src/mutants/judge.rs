@@ -1,0 +1,81 @@
+//! [`judge`]: what runs inside a copy and finds the fault, or not.
+
+use core::fmt;
+
+use crate::model::{SCENES, THREE, walk};
+use crate::sim::mix::Mix;
+use crate::sim::plan::Plan;
+use crate::sim::world;
+
+/// Worlds that the simulation runs.
+const SEEDS: u64 = 400;
+
+/// What was found in how much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing in so many states and simulated worlds.
+    Sound {
+        /// States of the model.
+        states: usize,
+        /// Worlds of the simulation.
+        worlds: u64,
+    },
+    /// The model found a rule broken.
+    ByModel {
+        /// States walked through until then.
+        states: usize,
+        /// The rule and the scene.
+        what: String,
+    },
+    /// The simulation did.
+    BySimulation {
+        /// Worlds until then.
+        worlds: u64,
+        /// What was wrong.
+        what: String,
+    },
+}
+
+impl fmt::Display for Verdict {
+    /// One line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sound { states, worlds } => {
+                write!(f, "sound in {states} states and {worlds} worlds")
+            }
+            Self::ByModel { states, what } => write!(f, "model, {states} states: {what}"),
+            Self::BySimulation { worlds, what } => {
+                write!(f, "simulation, {worlds} worlds: {what}")
+            }
+        }
+    }
+}
+
+/// Looks for a fault in the elector that this program was built with.
+#[must_use]
+pub fn judge() -> Verdict {
+    let mut states = 0;
+    for scene in SCENES.iter().chain(&THREE) {
+        let walk = walk(scene.small);
+        states += walk.states;
+        if let Some((rule, _)) = walk.broken.first() {
+            let what = format!("{rule} ({})", scene.name);
+            return Verdict::ByModel { states, what };
+        }
+    }
+    for seed in 0..SEEDS {
+        let plan = Plan::new(Mix::of_seed(seed), seed);
+        if let Some(violation) = world::run(&plan, false).violation {
+            let what = format!("{violation} (seed {seed})");
+            return Verdict::BySimulation {
+                worlds: seed + 1,
+                what,
+            };
+        }
+    }
+    Verdict::Sound {
+        states,
+        worlds: SEEDS,
+    }
+}

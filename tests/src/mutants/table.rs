@@ -1,0 +1,321 @@
+//! The faults.
+
+use super::Mutant;
+
+/// All of them.
+pub const MUTANTS: [Mutant; 38] = [
+    // Belief.
+    Mutant {
+        name: "a term counts from its answer",
+        breaks: "L7: leadership counts from the poll that handed the write out",
+        file: "elector/answers.rs",
+        find: "self.begin_term(pending.sent);",
+        replace: "self.begin_term(now);",
+    },
+    Mutant {
+        name: "a renewal counts from its answer",
+        breaks: "L7",
+        file: "elector/answers.rs",
+        find: "Sent::Renew(_) => self.extend(pending.sent),",
+        replace: "Sent::Renew(_) => self.extend(now),",
+    },
+    Mutant {
+        name: "a read is a renewal",
+        breaks: "L7: no read extends leadership",
+        file: "elector/answers.rs",
+        find: "        let gone = self.observed.record().is_none();",
+        replace: "        self.extend(self.now());
+        let gone = self.observed.record().is_none();",
+    },
+    Mutant {
+        name: "belief has no end of its own",
+        breaks: "L7: it ends with no input at all",
+        file: "elector.rs",
+        find: "sent <= at && at < until,",
+        replace: "sent <= at && at < until.saturating_add(self.config.timing.renew_deadline),",
+    },
+    Mutant {
+        name: "belief lasts for the lease duration",
+        breaks: "rule 1",
+        file: "elector/term.rs",
+        find: "            *until = renewed.saturating_add(self.config.timing.renew_deadline);",
+        replace: "            *until = renewed.saturating_add(self.config.timing.lease_duration);",
+    },
+    Mutant {
+        name: "an acknowledgement is not checked",
+        breaks: "L7: 200 with another's record is no acknowledgement",
+        file: "elector/answers.rs",
+        find: "if !self.is_acknowledged(&pending.kind, &sent, record) {",
+        replace: "if false {",
+    },
+    Mutant {
+        name: "work may go on for the whole margin",
+        breaks: "rule 1: must_cease_by is half of the margin after the deadline",
+        file: "elector/timing.rs",
+        find: "            .saturating_sub(self.renew_deadline)
+            .half()",
+        replace: "            .saturating_sub(self.renew_deadline)",
+    },
+    Mutant {
+        name: "a loss is seen only at the deadline",
+        breaks: "rule 4",
+        file: "elector/answers.rs",
+        find: "                    self.end_term(StopReason::Lost, self.now());
+",
+        replace: "",
+    },
+    // Answers.
+    Mutant {
+        name: "a late answer is taken",
+        breaks: "L5: every input applies time first",
+        file: "elector.rs",
+        find: "        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.advance(now.instant);
+        let pending",
+        replace: "        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        let _ = now;
+        let pending",
+    },
+    Mutant {
+        name: "an answer with any id is taken",
+        breaks: "L5",
+        file: "inflight.rs",
+        find: ".take_if(|pending| pending.id == id)",
+        replace: ".take_if(|_| id.number() > 0)",
+    },
+    Mutant {
+        name: "a deadline goes past the end of belief",
+        breaks: "L5: the deadline is cut at leading_until",
+        file: "elector/requests.rs",
+        find: "[self.belief.until(), budget]",
+        replace: "[None, budget]",
+    },
+    Mutant {
+        name: "a timeout means that nothing was done",
+        breaks: "rule 5",
+        file: "elector/answers.rs",
+        find: "Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),",
+        replace: "Failure::Unknown | Failure::TimedOut => false,",
+    },
+    Mutant {
+        name: "a 5xx means that nothing was done",
+        breaks: "rule 12",
+        file: "elector/answers.rs",
+        find: "Reply::ServerError(_) => self.lost(written.is_some(), retry_after),",
+        replace: "Reply::ServerError(_) => self.lost(false, retry_after),",
+    },
+    Mutant {
+        name: "a conflict is followed by a write without a read",
+        breaks: "rule 5",
+        file: "elector/answers.rs",
+        find: "        self.observed.must_read = true;
+        if !self.another_round(false) {",
+        replace: "        if !self.another_round(false) {",
+    },
+    // Writes.
+    Mutant {
+        name: "a takeover has no version",
+        breaks: "rule 6: never an unconditional write",
+        file: "elector/requests.rs",
+        find: "            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),",
+        replace: "            Act::Acquire => {
+                let written = self.write(self.taken_over(), now);
+                if let super::observe::Seen::Record(record) = &mut self.observed.seen {
+                    record.version = crate::lease::Version::default();
+                }
+                Sent::Acquire(written)
+            }",
+    },
+    Mutant {
+        name: "a write after a lost one has no version",
+        breaks: "rule 6",
+        file: "elector/observe.rs",
+        find: "    pub(crate) const fn doubt(&mut self) {
+        self.must_read = true;",
+        replace: "    pub(crate) fn doubt(&mut self) {
+        if let Seen::Record(record) = &mut self.seen {
+            record.version = Version::default();
+        }",
+    },
+    Mutant {
+        name: "renewTime is the wall clock's",
+        breaks: "rule 7: it always rises",
+        file: "renewal_clock.rs",
+        find: "let next = self.after_last(at).map_or(wall, |least| wall.max(least));",
+        replace: "let next = wall;",
+    },
+    Mutant {
+        name: "a restart forgets the renewTime it left",
+        breaks: "rule 7: over an own record it is above that",
+        file: "elector/answers.rs",
+        find: "renew_time.filter(|_| self.names_me())",
+        replace: "renew_time.filter(|_| false)",
+    },
+    Mutant {
+        name: "transitions wrap",
+        breaks: "rule 8: they saturate at 2^31 - 1",
+        file: "elector/requests.rs",
+        find: "transitions(record).saturating_add(1).min(TRANSITIONS_MAX),",
+        replace: "transitions(record).saturating_add(1) & TRANSITIONS_MAX,",
+    },
+    Mutant {
+        name: "transitions rise with each renewal",
+        breaks: "rule 8",
+        file: "elector/requests.rs",
+        find: "(record.spec.acquire_time.timestamp(), transitions(record))",
+        replace: "(
+                record.spec.acquire_time.timestamp(),
+                transitions(record).saturating_add(1),
+            )",
+    },
+    Mutant {
+        name: "a fence is that of the first term",
+        breaks: "rule 13: a token rises with each term",
+        file: "elector/answers.rs",
+        find: "                self.fence = fence;
+                self.begin_term(",
+        replace: "                if self.term == 0 {
+                    self.fence = fence;
+                }
+                self.begin_term(",
+    },
+    Mutant {
+        name: "a fence outlives its lease",
+        breaks: "rule 15: a lease made anew has a new token",
+        file: "elector/answers.rs",
+        find: "                self.notices.recreated = true;
+                self.fence = fence;",
+        replace: "                self.notices.recreated = true;",
+    },
+    // Other people's records.
+    Mutant {
+        name: "one's own duration decides over another's record",
+        breaks: "rule 2: the duration written in the record",
+        file: "elector/standing.rs",
+        find: ".map_or(criteria.own_duration, Duration::from_secs);",
+        replace: ".map_or(criteria.own_duration, |_| criteria.own_duration);",
+    },
+    Mutant {
+        name: "a takeover comes without the millisecond more",
+        breaks: "rule 11: instants are cut to whole milliseconds",
+        file: "elector/observe.rs",
+        find: "        end.saturating_add(LATE)",
+        replace: "        end",
+    },
+    Mutant {
+        name: "a change is a change of the resourceVersion",
+        breaks: "rule 2: metadata is no sign of life",
+        file: "elector/observe.rs",
+        find: "old.spec == spec && old.version.uid == record.version.uid",
+        replace: "old.version == record.version",
+    },
+    Mutant {
+        name: "a change is a change of the holder",
+        breaks: "rule 2: a renewal is a sign of life",
+        file: "elector/observe.rs",
+        find: "old.spec == spec && old.version.uid == record.version.uid",
+        replace: "old.spec.holder == spec.holder && old.version.uid == record.version.uid",
+    },
+    Mutant {
+        name: "each read is a sign of life",
+        breaks: "rule 2: expiry counts from the first sight",
+        file: "elector/observe.rs",
+        find: "let since = before.filter(|_| unchanged).map_or(now, |old| old.since);",
+        replace: "let since = before.filter(|_| false).map_or(now, |old| old.since);",
+    },
+    Mutant {
+        name: "an empty holder is somebody",
+        breaks: "rule 3",
+        file: "elector/standing.rs",
+        find: "        return Standing::Free;",
+        replace: "            return Standing::Foreign;",
+    },
+    Mutant {
+        name: "a deletion is a release",
+        breaks: "rule 15",
+        file: "elector/observe.rs",
+        find: "                    (true, wait) => wait,",
+        replace: "                    (true, _) => Duration::ZERO,",
+    },
+    Mutant {
+        name: "a deletion after an expiry is a release",
+        breaks: "rule 15: a renewal may have gone unseen",
+        file: "elector/observe.rs",
+        find: "                    (true, wait) => wait,",
+        replace: "                    (true, wait) if now < late(record.since, wait) => wait,
+                    (true, _) => Duration::ZERO,",
+    },
+    Mutant {
+        name: "a twin is one's own restart",
+        breaks: "rule 5",
+        file: "elector/standing.rs",
+        find: "        (false, _) => Standing::Twin,",
+        replace: "        (false, _) => Standing::Restart,",
+    },
+    Mutant {
+        name: "a creation that lands late is a right to lead",
+        breaks: "rule 5: not after somebody else's record",
+        file: "elector/observe.rs",
+        find: "        if standing.is_foreign() {
+            self.sent.fresh = 0;
+        }
+",
+        replace: "",
+    },
+    // Giving up.
+    Mutant {
+        name: "a release is sent without a look at the holder",
+        breaks: "rule 9",
+        file: "elector/release.rs",
+        find: "        if record.standing == Standing::Mine {
+            self.attempt",
+        replace: "        if record.standing != Standing::Free {
+            self.attempt",
+    },
+    Mutant {
+        name: "a release leaves before the end was told",
+        breaks: "L4",
+        file: "elector.rs",
+        find: "        if let Some(event) = self.take_event() {
+            return Output::Event(event);
+        }
+",
+        replace: "        if !matches!(self.state, State::Releasing(_))
+            && let Some(event) = self.take_event()
+        {
+            return Output::Event(event);
+        }
+",
+    },
+    Mutant {
+        name: "a release leaves before work has ceased",
+        breaks: "rule 9: not before must_cease_by",
+        file: "elector/release.rs",
+        find: "let not_before = self.ceased_at.max(now);",
+        replace: "let not_before = now;",
+    },
+    Mutant {
+        name: "a stop leaves a ghost behind",
+        breaks: "rule 9: a write that may be done is looked for",
+        file: "elector/release.rs",
+        find: "if !mine && !self.observed.ghost {",
+        replace: "if !mine {",
+    },
+    Mutant {
+        name: "a candidate that rests takes the lease",
+        breaks: "rule 9: a candidate that steps down writes nothing",
+        file: "elector/decide.rs",
+        find: "at_its_time(attempt.next, now, *until, Act::Read)",
+        replace: "contend(observed, attempt.next, create, now)",
+    },
+    // Time.
+    Mutant {
+        name: "a clock that was reset goes unnoticed",
+        breaks: "L6",
+        file: "elector.rs",
+        find: "if self.clock.step(instant) == Step::Reset {",
+        replace: "if self.clock.step(instant) == Step::Reset && self.term == u64::MAX {",
+    },
+];

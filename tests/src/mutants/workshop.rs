@@ -1,0 +1,189 @@
+//! [`Workshop`]: a copy of the workspace in which faults are tried.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use super::Mutant;
+
+/// Directories that are no source.
+const LEFT_OUT: [&str; 2] = ["target", ".git"];
+
+/// Tests that are asked where neither model nor simulation found anything.
+const CONTRACT: [&str; 5] = ["test", "-p", "tests", "--test", "contract"];
+
+/// A judge that takes longer than many times what it takes without a fault will not end: a fault
+/// may let an elector send requests for ever.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A copy of the workspace.
+#[derive(Debug)]
+pub struct Workshop {
+    source: PathBuf,
+    copy: PathBuf,
+}
+
+/// What came of a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trial {
+    /// It was found, as said.
+    Killed(String),
+    /// It was not found.
+    Survived(String),
+}
+
+impl Workshop {
+    /// A copy of the workspace `source` below `place`.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn new(source: &Path, place: &Path) -> io::Result<Self> {
+        let copy = place.join("copy");
+        if copy.exists() {
+            fs::remove_dir_all(&copy)?;
+        }
+        copy_sources(source, &copy)?;
+        Ok(Self {
+            source: source.into(),
+            copy,
+        })
+    }
+
+    /// Tries the elector as it is, or with a fault in it.
+    ///
+    /// # Errors
+    /// Where the fault does not fit the source, or what comes out does not build.
+    pub fn try_out(&self, mutant: Option<&Mutant>) -> Result<Trial, String> {
+        let Some(mutant) = mutant else {
+            return self.run_judges();
+        };
+        let file = Path::new("core/src").join(mutant.file);
+        let source = fs::read_to_string(self.source.join(&file)).map_err(told)?;
+        fs::write(self.copy.join(&file), mutant.put_into(&source)?).map_err(told)?;
+        let trial = self.run_judges();
+        fs::write(self.copy.join(&file), source).map_err(told)?;
+        trial
+    }
+
+    fn run_judges(&self) -> Result<Trial, String> {
+        let built = self.cargo(&["build", "-p", "tests", "--bin", "mutants"])?;
+        if !built.status.success() {
+            return Err(format!("it does not build:\n{}", text(&built.stderr)));
+        }
+        let judged = self.judge()?;
+        let Some(judged) = judged else {
+            return Ok(Trial::Killed(format!(
+                "no end within {} s",
+                PATIENCE.as_secs()
+            )));
+        };
+        if !judged.status.success() {
+            return Ok(Trial::Killed(last_words(&judged)));
+        }
+        let tested = self.cargo(&[&CONTRACT[..], &["--test", "scenarios"]].concat())?;
+        if text(&tested.stderr).contains("could not compile") {
+            return Err(format!("tests do not build:\n{}", text(&tested.stderr)));
+        }
+        if !tested.status.success() {
+            return Ok(Trial::Killed(failures(&tested)));
+        }
+        Ok(Trial::Survived(last_words(&judged)))
+    }
+
+    /// Runs the judge that was built, unless it has no end.
+    fn judge(&self) -> Result<Option<Output>, String> {
+        let mut child = Command::new(self.built().join("debug/mutants"))
+            .arg("--judge")
+            .env("RUST_BACKTRACE", "0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(told)?;
+        let looks = PATIENCE.as_millis() / LOOK_EVERY.as_millis();
+        for _ in 0..looks {
+            if child.try_wait().map_err(told)?.is_some() {
+                return child.wait_with_output().map(Some).map_err(told);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        child.kill().map_err(told)?;
+        child.wait().map_err(told)?;
+        Ok(None)
+    }
+
+    fn built(&self) -> PathBuf {
+        self.copy.with_file_name("built")
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
+        Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", self.built())
+            .env("CARGO_INCREMENTAL", "1")
+            // Quick to build, and quick enough to run.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("RUST_BACKTRACE", "0")
+            .output()
+            .map_err(told)
+    }
+}
+
+fn told(error: io::Error) -> String {
+    error.to_string()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The last line that was printed, or of the complaint where there is none.
+fn last_words(output: &Output) -> String {
+    let last = |bytes: &[u8]| text(bytes).lines().last().map(str::to_owned);
+    let words = last(&output.stdout).or_else(|| last(&output.stderr));
+    words.unwrap_or_else(|| "it ended without a word".into())
+}
+
+/// How many tests failed, and the first of them.
+fn failures(output: &Output) -> String {
+    let printed = text(&output.stdout);
+    let failed: Vec<_> = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+        .collect();
+    match failed.first() {
+        Some(first) => format!("contract, {} tests: {first}", failed.len()),
+        None => last_words(output),
+    }
+}
+
+/// Copies all files of a workspace but what was built. Files that have not changed keep their
+/// times, so that they are not built again.
+fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+            continue;
+        }
+        let (source, target) = (entry.path(), to.join(name));
+        if entry.file_type()?.is_dir() {
+            copy_sources(&source, &target)?;
+        } else {
+            fs::copy(&source, &target)?;
+            let modified = entry.metadata()?.modified()?;
+            fs::File::options()
+                .write(true)
+                .open(&target)?
+                .set_modified(modified)?;
+        }
+    }
+    Ok(())
+}
