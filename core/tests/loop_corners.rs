@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests may")]
 
 use core::cell::{Cell, RefCell};
-use core::future::{Future, pending, ready};
+use core::future::{Future, pending};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
@@ -25,9 +25,8 @@ impl Clock for Jumping {
         Now::monotonic(Instant::from_millis(self.0.get()))
     }
 
-    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()> {
+    async fn sleep_until(&self, at: Instant) {
         self.0.set(self.0.get().max(at.as_millis()));
-        ready(())
     }
 }
 
@@ -138,9 +137,12 @@ fn an_answer_that_breaks_in_the_middle_ends_its_connection() {
     ));
     assert_eq!(end, Ok(()));
     let log = transport.log.into_inner();
+    let broken = log
+        .windows(2)
+        .filter(|pair| *pair == ["send", "abort"])
+        .count();
     let sent = log.iter().filter(|line| **line == "send").count();
-    let aborted = log.iter().filter(|line| **line == "abort").count();
-    assert!(sent >= 4 && sent == aborted, "{log:?}");
+    assert!(sent >= 4 && broken == sent, "{log:?}");
     assert!(log.contains(&"reconnect"), "{log:?}");
     assert!(host.1.contains(&Event::ReconnectAdvised), "{:?}", host.1);
     assert!(matches!(host.1.last(), Some(Event::Finished(_))));
