@@ -79,15 +79,16 @@ impl Coverage {
         (self.regions.len(), reached)
     }
 
-    /// The lines on which a region begins that was never run, as `file: text of the line`.
+    /// The lines on which a region begins that was never run.
     #[must_use]
-    pub fn unreached(&self, sources: &[Source]) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
+    pub fn unreached(&self, sources: &[Source]) -> Vec<Unreached> {
+        let mut lines: Vec<Unreached> = Vec::new();
         for ((file, [line, ..]), _) in self.regions.iter().filter(|(_, count)| **count == 0) {
             let source = sources.iter().find(|source| source.path == *file);
-            let number = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-            let text = source.and_then(|source| source.text.lines().nth(number));
-            let line = format!("{file}: {}", text.unwrap_or_default().trim());
+            let number = usize::try_from(*line).unwrap_or(usize::MAX);
+            let text = source.and_then(|source| source.text.lines().nth(number.saturating_sub(1)));
+            let place = format!("{file}: {}", text.unwrap_or_default().trim());
+            let line = Unreached { place, number };
             if lines.last() != Some(&line) {
                 lines.push(line);
             }
@@ -96,11 +97,20 @@ impl Coverage {
     }
 }
 
+/// A line that was not reached in all its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    /// `file: text of the line`.
+    pub place: String,
+    /// The line's number, which changes too often to be listed.
+    pub number: usize,
+}
+
 /// Complaints about lines that are not listed with a reason, and about entries of no use.
 ///
 /// An entry of the list is `file: text of the line — reason`.
 #[must_use]
-pub fn compare(unreached: &[String], list: &str) -> Vec<String> {
+pub fn compare(unreached: &[Unreached], list: &str) -> Vec<String> {
     let entries = list
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -111,14 +121,15 @@ pub fn compare(unreached: &[String], list: &str) -> Vec<String> {
             Some(_) | None => complaints.push(format!("no reason: {entry}")),
         }
     }
-    let unlisted = unreached
-        .iter()
-        .filter(|line| !listed.contains(&line.as_str()));
-    complaints.extend(unlisted.map(|line| format!("not reached, not listed: {line}")));
-    let idle = listed
-        .iter()
-        .filter(|place| unreached.iter().all(|line| line != *place));
-    complaints.extend(idle.map(|place| format!("listed, but reached or gone: {place}")));
+    let is_listed = |line: &&Unreached| listed.contains(&line.place.as_str());
+    for Unreached { place, number } in unreached.iter().filter(|line| !is_listed(line)) {
+        complaints.push(format!("not reached, not listed: {place} ({number})"));
+    }
+    for entry in listed {
+        if unreached.iter().all(|line| line.place != entry) {
+            complaints.push(format!("listed, but reached or gone: {entry}"));
+        }
+    }
     complaints
 }
 
@@ -149,7 +160,11 @@ mod tests {
     fn only_code_of_the_core_outside_of_tests_counts() {
         let coverage = Coverage::read(EXPORT, &sources()).unwrap();
         assert_eq!(coverage.counts(), (2, 1));
-        assert_eq!(coverage.unreached(&sources()), ["core/src/a.rs: fn b() {}"]);
+        let line = Unreached {
+            place: "core/src/a.rs: fn b() {}".to_owned(),
+            number: 2,
+        };
+        assert_eq!(coverage.unreached(&sources()), [line]);
     }
 
     #[test]
@@ -165,14 +180,17 @@ mod tests {
 
     #[test]
     fn lines_without_a_reason_and_idle_entries_are_complaints() {
-        let unreached = ["a.rs: x".to_owned(), "a.rs: y".to_owned()];
+        let unreached = ["a.rs: x", "a.rs: y"].map(|place| Unreached {
+            place: place.to_owned(),
+            number: 7,
+        });
         assert!(compare(&unreached, "# list\n\na.rs: x — b\na.rs: y — c — d\n").len() == 2);
         assert!(compare(&unreached, "a.rs: x — b\na.rs: y — c\n").is_empty());
         assert_eq!(
             compare(&unreached, "a.rs: x — b\na.rs: z — c\na.rs: y\n"),
             [
                 "no reason: a.rs: y",
-                "not reached, not listed: a.rs: y",
+                "not reached, not listed: a.rs: y (7)",
                 "listed, but reached or gone: a.rs: z",
             ]
         );

@@ -296,3 +296,24 @@ fn a_new_uid_under_the_leader_with_another_holder_is_a_loss() {
         "PUT 3 acquire",
     ]);
 }
+
+#[test]
+fn b63_a_leader_that_may_not_create_looks_for_its_lease_until_the_deadline() {
+    let mut e = leading(Config {
+        create: Create::Never,
+        ..A
+    });
+    let mut store = Store::default();
+    let seen = run(&mut e, 20_000, 0, |_, sent| store.serve(sent));
+    let writes = seen.iter().filter(|(_, text)| text.starts_with('P'));
+    assert_eq!(writes.count(), 1, "{seen:?}");
+    let looks = |from: u64, to: u64| {
+        let inside = seen.iter().filter(|(at, _)| (from..to).contains(at));
+        inside.filter(|(_, text)| text == "GET").count()
+    };
+    assert!(looks(0, 10_000) >= 3, "{seen:?}");
+    assert!(looks(10_000, 20_000) >= 1, "{seen:?}");
+    let stops = seen.iter().filter(|(_, text)| text.starts_with("Stopped"));
+    let stops: Vec<_> = stops.map(|(at, text)| (*at, text.as_str())).collect();
+    assert_eq!(stops, [(10_000, "Stopped Deadline")]);
+}

@@ -78,6 +78,18 @@ fn b18_a_renew_time_from_before_the_lease_existed_is_not_trusted() {
 }
 
 #[test]
+fn b18_a_lease_whose_times_say_nothing_is_waited_out() {
+    let absent = renewed_ago(600).spec(|spec| spec.renew_time = RecordTime::Absent);
+    waits(TRUSTING, absent);
+    let last =
+        renewed_ago(600).spec(|spec| spec.renew_time = RecordTime::Canonical(Timestamp::MAX));
+    waits(TRUSTING, last);
+    let mut unborn = renewed_ago(600);
+    unborn.record.creation_timestamp = None;
+    waits(TRUSTING, unborn);
+}
+
+#[test]
 fn b26_a_record_that_never_changes_is_taken_when_its_duration_is_over() {
     for seconds in [1, 15, 60] {
         let mut e = Driver::new(A);
