@@ -14,10 +14,10 @@ use core::time::Duration;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
 
 use kubelease::testing::ApiServer;
 use kubelease::{Elector, Finish, Handle};
+use tokio::time::Instant;
 
 /// What the C candidate runs while it leads. It says so, with its fencing token.
 const WORK: &str = "trap 'exit 0' TERM; echo $KUBELEASE_FENCE; while :; do sleep 0.1; done";
