@@ -9,10 +9,11 @@ use kubelease_core::lease::{Label, LeaseSpec, ResourceVersion, Version};
 use kubelease_core::machine::Machine;
 use kubelease_core::prng::Prng;
 use kubelease_core::protocol::{
-    Changes, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest, Verb,
+    BadAnswer, Changes, Failure, Operation, Output, Reply, Request, RequestId, Response,
+    StaleRequest, Verb,
 };
 use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
-use kubelease_core::text::{Clipped, Text};
+use kubelease_core::text::{Clipped, Hash, Text};
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::wire::http::Method;
 use kubelease_core::wire::path::{LeasePath, PathError};
@@ -148,6 +149,7 @@ fn texts_can_be_cleared_and_shown() {
     assert_eq!(format!("{clipped:?}"), "\"abcd\"…(6 bytes)");
     clipped.clear();
     assert_eq!(clipped, Clipped::default());
+    assert_eq!(Hash::default(), Hash::of(b""));
     clipped.push_byte(b'x');
     assert_eq!(format!("{clipped:?}"), "\"x\"");
 }
@@ -197,6 +199,18 @@ fn an_acquire_time_of_null_is_no_time() {
     };
     let spec = record.spec.as_ref().unwrap();
     assert_eq!(spec.acquire_time, kubelease_core::lease::RecordTime::Null);
+}
+
+#[test]
+fn err_numbers_of_a_lease_that_are_not_whole() {
+    for member in ["leaseDurationSeconds", "leaseTransitions"] {
+        let body = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"spec":{{"{member}":1.5}}}}"#);
+        let mut answer = Answer::new();
+        answer.begin(200, None);
+        assert_eq!(answer.body(body.as_bytes(), None), Reading::Enough);
+        let reply = Reply::BadAnswer(BadAnswer::Malformed);
+        assert_eq!(answer.end(None).reply, reply, "{member}");
+    }
 }
 
 #[test]
