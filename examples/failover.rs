@@ -13,7 +13,7 @@ use core::error::Error;
 use core::time::Duration;
 
 use kubelease::testing::ApiServer;
-use kubelease::{Builder, Elector, Finish, Guard, Handle, ShutdownError, Timing, kubelease_core};
+use kubelease::{Builder, Elector, Finish, Guard, Handle, ShutdownError, Timing};
 use tokio::time::Instant;
 
 /// Longest wait for any leader, well above what the timing promises.
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Short durations, so that a crash is over in seconds: 3 s, 2 s, 500 ms.
 fn timing() -> Timing {
-    let millis = kubelease_core::time::Duration::from_millis;
+    let millis = |millis| Duration::from_millis(millis).into();
     Timing::new(millis(3_000), millis(2_000), millis(500))
 }
 
@@ -87,6 +87,10 @@ impl Arguments {
         };
         let mut words = std::env::args().skip(1);
         while let Some(option) = words.next() {
+            if option == "--help" {
+                println!("failover [--server URL] [--token TOKEN] [--ca FILE] [--namespace NAME]");
+                std::process::exit(0);
+            }
             let value = words
                 .next()
                 .ok_or_else(|| format!("{option} wants a value"))?;
@@ -100,6 +104,9 @@ impl Arguments {
                 "--namespace" => arguments.namespace = value,
                 _ => return Err(format!("unknown option {option}").into()),
             }
+        }
+        if arguments.server.is_none() && (arguments.token.is_some() || arguments.ca.is_some()) {
+            return Err("--token and --ca are for a --server".into());
         }
         Ok(arguments)
     }
@@ -276,13 +283,12 @@ impl Stage {
         who: usize,
         finish: Result<Finish, ShutdownError>,
     ) -> Result<(), Box<dyn Error>> {
-        match finish? {
-            Finish::Released => Ok(()),
-            other => {
-                self.note(who, &format!("ended with {other:?}"));
-                Err("a leader that shut down did not release its lease".into())
-            }
+        let finish = finish?;
+        if finish == Finish::Released {
+            return Ok(());
         }
+        self.note(who, &format!("ended with {finish:?}"));
+        Err("a leader that shut down did not release its lease".into())
     }
 
     /// Prints what happened, and judges it.

@@ -72,6 +72,14 @@ impl Duration {
     }
 }
 
+impl From<core::time::Duration> for Duration {
+    /// Whole milliseconds, rounded down; saturates.
+    fn from(duration: core::time::Duration) -> Self {
+        let millis = Self::from_millis(u64::from(duration.subsec_millis()));
+        Self::from_secs(duration.as_secs()).saturating_add(millis)
+    }
+}
+
 impl From<Duration> for core::time::Duration {
     fn from(duration: Duration) -> Self {
         Self::from_millis(duration.0)

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::clock::{self, Clock, SharedClock};
 use crate::error::StartError;
 use crate::handle::Handle;
-use crate::http::{HttpTransport, Server, Traffic};
+use crate::http::{HttpTransport, Server, Traffic, describe};
 use crate::identity::{random_identity, random_seed};
 use crate::settings::Settings;
 use crate::state::Shared;
@@ -80,7 +80,8 @@ impl Builder {
         self
     }
 
-    /// An HTTP proxy for all requests. Without it there is none, whatever the environment says.
+    /// An HTTP proxy for all requests, by an `http` or `https` URL. Without it there is none,
+    /// whatever the environment says.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self
@@ -176,7 +177,7 @@ impl Builder {
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let client = server
             .client()
-            .map_err(|error| StartError::Client(error.to_string()))?;
+            .map_err(|error| StartError::Client(describe(error)))?;
 
         let traffic = Traffic::default();
         let transport = HttpTransport::new(server, client, traffic.clone());
@@ -235,7 +236,11 @@ struct Secret(String);
 
 impl Secret {
     fn header(&self) -> Result<HeaderValue, StartError> {
-        let mut header = HeaderValue::try_from(format!("Bearer {}", self.0.trim()))
+        let token = self.0.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(StartError::BearerToken);
+        }
+        let mut header = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| StartError::BearerToken)?;
         header.set_sensitive(true);
         Ok(header)
@@ -265,7 +270,12 @@ fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, StartError> {
     }
 }
 
+/// The client takes any URL, and goes straight to the server where it does not know the scheme.
 fn proxy(url: &str) -> Result<Proxy, StartError> {
+    let parsed = Url::parse(url).map_err(|_| StartError::Proxy)?;
+    if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
+        return Err(StartError::Proxy);
+    }
     Proxy::all(url).map_err(|_| StartError::Proxy)
 }
 
@@ -330,6 +340,10 @@ mod tests {
     async fn what_the_core_or_the_client_refuses_is_refused_before_anything_runs() {
         let cases = [
             (complete().bearer_token("a\nb"), StartError::BearerToken),
+            (complete().bearer_token(" "), StartError::BearerToken),
+            (complete().bearer_token("tökén"), StartError::BearerToken),
+            (complete().proxy("htp://127.0.0.1:1"), StartError::Proxy),
+            (complete().proxy("socks5://127.0.0.1:1"), StartError::Proxy),
             (complete().ca_pem("no certificate"), StartError::CaPem),
             (complete().proxy("no url"), StartError::Proxy),
             (

@@ -16,11 +16,11 @@ pub enum StartError {
     /// The server is no `http` or `https` URL with a host and without credentials, query and
     /// fragment.
     Server,
-    /// The token has characters that no header can carry.
+    /// The token is empty, or has other characters than visible ASCII.
     BearerToken,
     /// The CA bundle is no PEM, or has no certificate.
     CaPem,
-    /// The proxy is no URL.
+    /// The proxy is no `http` or `https` URL with a host.
     Proxy,
     /// The namespace or the name of the lease is none.
     Path(PathError),
@@ -45,12 +45,14 @@ impl fmt::Display for StartError {
                  query and fragment, found another text",
             ),
             Self::BearerToken => f.write_str(
-                "bearer_token: expected printable ASCII that fits into a header, found other bytes",
+                "bearer_token: expected visible ASCII, found nothing or other characters",
             ),
             Self::CaPem => {
                 f.write_str("ca_pem: expected at least one certificate in PEM, found none")
             }
-            Self::Proxy => f.write_str("proxy: expected a URL, found another text"),
+            Self::Proxy => {
+                f.write_str("proxy: expected an http or https URL with a host, found another text")
+            }
             Self::Path(error) => write!(f, "namespace or name: {error}"),
             Self::Config(error) => write!(f, "identity, timing or labels: {error}"),
             Self::NoClock => f.write_str(
@@ -63,7 +65,10 @@ impl fmt::Display for StartError {
             Self::NoRandomness => {
                 f.write_str("expected random bytes from the operating system, found none")
             }
-            Self::Client(reason) => write!(f, "expected an HTTP client, found: {reason}"),
+            Self::Client(reason) => write!(
+                f,
+                "ca_pem or platform roots: expected an HTTP client, found: {reason}"
+            ),
         }
     }
 }

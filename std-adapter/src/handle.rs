@@ -99,7 +99,8 @@ impl Handle {
         &self.identity
     }
 
-    /// Why the last request got no whole answer, in words for people; `None` where it got one.
+    /// What was wrong with the last answer, or why there was none, in words for people; `None`
+    /// where it was an ordinary one.
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.traffic.last_error()
@@ -119,6 +120,9 @@ impl Handle {
 
     /// Gives the lease up and stays out of elections for `cooldown`; where this process does not
     /// lead, it only stays out. End the work of the term first: another may lead at once.
+    ///
+    /// It asks the elector's task and returns at once; [`is_leading`](Self::is_leading) turns
+    /// false, and [`Event::StoppedLeading`](crate::Event::StoppedLeading) comes, in a moment.
     pub fn step_down(&self, cooldown: Duration) {
         self.call(Call::StepDown(cooldown));
     }

@@ -13,7 +13,9 @@ use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Certificate, Client, Proxy, RequestBuilder, Response, Url, redirect, retry};
+use reqwest::{
+    Certificate, Client, Proxy, RequestBuilder, Response, StatusCode, Url, redirect, retry,
+};
 
 /// Idle connections end here: the server closes its side at 90 s, and a request that meets the
 /// closing has an unknown outcome.
@@ -88,10 +90,6 @@ impl Traffic {
 
     fn set_error(&self, text: Option<String>) {
         *self.lock() = text;
-    }
-
-    fn set_error_if_none(&self, text: &str) {
-        self.lock().get_or_insert_with(|| text.to_owned());
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
@@ -214,8 +212,8 @@ impl Transport for HttpTransport {
             },
             Step::Body(chunk) => Piece::Body(chunk),
             Step::End => {
-                self.answer = None;
-                self.traffic.set_error(None);
+                let status = self.answer.take().map(|answer| answer.response.status());
+                self.traffic.set_error(status.and_then(complaint));
                 Piece::End
             }
         })
@@ -223,9 +221,14 @@ impl Transport for HttpTransport {
 
     fn abort(&mut self) {
         // A response that is dropped unread takes its connection with it.
-        self.answer = None;
-        self.traffic
-            .set_error_if_none("the request was given up before its answer had ended");
+        let given_up = match self.answer.take() {
+            Some(answer) => {
+                let status = answer.response.status();
+                format!("the server answered {status}, and the rest was not read")
+            }
+            None => "the request was given up without an answer".to_owned(),
+        };
+        self.traffic.set_error(Some(given_up));
     }
 
     fn reconnect(&mut self) {
@@ -257,6 +260,13 @@ impl Answer {
     }
 }
 
+/// What people want to know of an answer: nothing where it is an ordinary one of an election.
+fn complaint(status: StatusCode) -> Option<String> {
+    let ordinary =
+        status.is_success() || status == StatusCode::NOT_FOUND || status == StatusCode::CONFLICT;
+    (!ordinary).then(|| format!("the server answered {status}"))
+}
+
 /// Whether the request can have reached the server.
 fn classify(error: &reqwest::Error) -> Failure {
     if error.is_builder() || error.is_connect() {
@@ -270,7 +280,7 @@ fn classify(error: &reqwest::Error) -> Failure {
 }
 
 /// The error and its causes, without the URL.
-fn describe(error: reqwest::Error) -> String {
+pub(crate) fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = error.source();

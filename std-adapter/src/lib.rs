@@ -35,6 +35,12 @@
 //! - [`Handle::is_leading`] compares with the clock at each call. It turns false in time by itself,
 //!   before another process can lead, whatever happens to the server, to the elector's task or,
 //!   through suspend, to the whole system. Ask it before each step of the work.
+//!
+//!   Two things are outside of anybody's reach. Identities must be unique: a second process with
+//!   the same one takes the lease over at once, as a restart would, and the first notices at its
+//!   next renewal. And nobody else may edit the lease: where a person clears its holder or deletes
+//!   it, a newcomer may lead while the leader of before finds out, one retry period later. Fencing
+//!   tokens order the two all the same.
 //! - [`Handle::fence`] has a token that rises with each term of the lease. A store that refuses
 //!   older tokens is safe from a leader that was paused between asking and writing.
 //! - [`Handle::guard`] is one term: invalid from its end on, also when this process leads again.
@@ -64,10 +70,11 @@ mod task;
 pub mod testing;
 
 pub use kubelease_core;
-pub use kubelease_core::elector::{Create, Timing};
+pub use kubelease_core::elector::{ConfigError, Create, Report, Timing, TimingError};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
+pub use kubelease_core::wire::path::PathError;
 
 pub use builder::{Builder, Elector};
 pub use changes::Changes;

@@ -381,3 +381,22 @@ fn what_is_put_from_outside_may_be_what_no_client_could_store() {
         .unwrap();
     assert_eq!(answer.at("/spec/renewTime"), "10000-01-01T00:00:00.000000Z");
 }
+
+#[test]
+fn labels_keep_the_rules_of_the_real_server() {
+    let server = ApiServer::start().unwrap();
+    let status = |key: &str, value: &str| {
+        let labels = json!({key: value});
+        let body = json!({"metadata": {"name": "db", "labels": labels}}).to_string();
+        server.delete_lease("default", "db");
+        client(&server).ask("POST", LEASES, &body).unwrap().status
+    };
+    for (key, value) in [("a", ""), ("A_b.c-9", "V.1"), ("example.com/zone", "a")] {
+        assert_eq!(status(key, value), 201, "{key}={value}");
+    }
+    let long = "k".repeat(64);
+    for key in ["", "-a", "a/", "/a", "a/b/c", "a b", "ä", "UP/x", &long] {
+        assert_eq!(status(key, "v"), 422, "{key}");
+    }
+    assert_eq!(status("a", "-v"), 422);
+}

@@ -27,6 +27,7 @@ mod bounds;
 mod network;
 mod node;
 mod print;
+mod rules;
 mod scenes;
 mod server;
 mod step;
@@ -37,9 +38,10 @@ use core::num::NonZeroUsize;
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
 
 pub use bounds::{Bounds, GRID_US, NODES_MAX, Rate, Work};
+pub use rules::{Milestone, Rule};
 pub use scenes::{BEYOND, SCENES, Scene, THREE};
 pub use step::Step;
-pub use world::{Milestone, Rule, World};
+pub use world::World;
 
 /// How many threads walk through the states.
 const THREADS: usize = 2;

@@ -19,9 +19,10 @@ fn walk_through(scene: &Scene) -> Walk {
 /// Every rule holds in `scene`, and everything of interest happens in it.
 fn holds(scene: &Scene) {
     let walk = walk_through(scene);
-    for (rule, run) in &walk.broken {
+    if let Some((rule, run)) = walk.broken.first() {
         panic!("{}: broken: {rule}\n{run}", scene.name);
     }
+    // The small size is there for the rules; it is too small for some of what may happen.
     let missed = walk.missed;
     assert!(!IS_LARGE || missed.is_empty(), "never happened: {missed:?}");
     assert!(walk.states > 1_000, "too small to show anything");

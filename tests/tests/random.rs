@@ -2,8 +2,9 @@
 //!
 //! `KUBELEASE_SEED=n` replays one seed; a failure prints the seed and what was done last.
 
+use core::panic::AssertUnwindSafe;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 
 use kubelease_core::prng::Prng;
 use kubelease_tests::life::{Life, configs};

@@ -31,7 +31,10 @@ const LABEL_NAME_MAX: usize = 63;
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'a> {
     /// The name of this candidate: 1 to [`IDENTITY_MAX`] bytes without control characters, `"`
-    /// and `\`. Unique for each living process; one that is not costs leadership, not safety.
+    /// and `\`. It has to be unique for each living process: a second one with the same identity
+    /// takes the lease over at once, as a restart does, and both lead until the first finds out at
+    /// its next renewal, or its renew deadline. The setting
+    /// [`treat_own_as_foreign`](Self::treat_own_as_foreign) closes that gap: restarts wait, too.
     pub identity: &'a str,
     /// The durations; [`Timing::KUBERNETES`] unless said.
     pub timing: Timing,
@@ -123,8 +126,8 @@ fn check_identity(identity: &str) -> Result<(), ConfigError> {
     }
 }
 
-/// The server's own rule (`IsQualifiedName` and `IsValidLabelValue` of apimachinery): a name, behind
-/// a DNS subdomain and `/` where there is one; a value is like a name, or empty.
+/// The server's own rule (`IsQualifiedName` and `IsValidLabelValue` of apimachinery): a name,
+/// behind a DNS subdomain and `/` where there is one; a value is like a name, or empty.
 fn label_is_valid(label: &Label<'_>) -> bool {
     let (prefix, name) = match label.key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),

@@ -34,7 +34,8 @@ pub struct Report {
     /// Longest time from a crashed leader's last write to the takeover, `D + P·(1 + J) + 1 ms`;
     /// then the round trips of the GET that saw the last write, and of the PUT.
     pub crash_takeover: Duration,
-    /// Longest time between two tries of a candidate that the server keeps refusing.
+    /// Longest time between two tries of a candidate that the server keeps refusing, but for a
+    /// `Retry-After`: that is obeyed up to 60 s.
     pub slowest_retry: Duration,
     /// Whether the margin `D − R` is below a second.
     pub margin_is_narrow: bool,

@@ -5,7 +5,8 @@ use crate::time::Duration;
 use crate::timestamp::Timestamp;
 
 /// How many of its own times an elector remembers. A write that was answered or followed by a
-/// read needs one; the others are for writes that got lost in a row.
+/// read needs one; the others are for writes that got lost in a row. Those that never left count
+/// too: a transport may be wrong about that, and would make a twin of its own process.
 const SENT_MAX: usize = 8;
 
 /// Whose a record is.
@@ -124,4 +125,28 @@ pub(crate) fn wait_for(
     };
     let dead = standing == Standing::Foreign && long_dead() == Some(true);
     if dead { Duration::ZERO } else { wait }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(second: i64) -> Timestamp {
+        Timestamp::from_unix(second, 0).unwrap()
+    }
+
+    fn has_fresh(sent: &SentTimes, second: i64) -> bool {
+        sent.has_fresh(RecordTime::Canonical(time(second)))
+    }
+
+    #[test]
+    fn the_last_eight_times_are_remembered() {
+        let mut sent = SentTimes::default();
+        assert!(sent.is_empty());
+        for second in 1..=9 {
+            sent.push(time(second));
+        }
+        assert!(!has_fresh(&sent, 1));
+        assert!((2..=9).all(|second| has_fresh(&sent, second)));
+    }
 }

@@ -50,7 +50,8 @@ impl ApiServer {
         api.store.put(key, object)
     }
 
-    /// Changes a Lease in place; answers whether it was there. A change of nothing is no write.
+    /// Changes a Lease in place; answers whether it was there. A change of nothing is no write. The
+    /// server stands still meanwhile: `edit` must ask it nothing.
     pub fn edit_lease(&self, namespace: &str, name: &str, edit: impl FnOnce(&mut Value)) -> bool {
         let mut api = lock(&self.shared.api);
         let key = Key::of("leases", namespace, name);

@@ -72,7 +72,8 @@ impl ApiServer {
         self.count_if(|request| request.method == method)
     }
 
-    /// How many requests the log has of which this is true.
+    /// How many requests the log has of which this is true. The log is locked meanwhile: `is_meant`
+    /// must ask the server nothing.
     #[must_use]
     pub fn count_if(&self, is_meant: impl Fn(&LoggedRequest) -> bool) -> usize {
         lock(&self.shared.log).count(is_meant)

@@ -84,8 +84,9 @@ fn is_label(part: &str) -> bool {
 
 fn common_meta(object: &Value, causes: &mut Vec<Cause>) {
     if let Some(Value::Object(labels)) = object.pointer("/metadata/labels") {
-        for value in labels.values().filter_map(Value::as_str) {
-            label_value(value, causes);
+        for (key, value) in labels {
+            label_key(key, causes);
+            label_value(value.as_str().unwrap_or_default(), causes);
         }
     }
     if let Some(Value::Object(annotations)) = object.pointer("/metadata/annotations") {
@@ -102,6 +103,44 @@ fn common_meta(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
+/// A name, behind a DNS subdomain and a slash where there is one (`IsQualifiedName`).
+fn label_key(key: &str, causes: &mut Vec<Cause>) {
+    const FORM: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and \
+        must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
+        '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    let field = "metadata.labels";
+    let quoted = compact(&key.into());
+    let (prefix, part) = key
+        .split_once('/')
+        .map_or((None, key), |(a, b)| (Some(a), b));
+    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_label)) {
+        let why = "prefix part a lowercase RFC 1123 subdomain must consist of lower case \
+            alphanumeric characters, '-' or '.', and must start and end with an alphanumeric \
+            character";
+        causes.push(Cause::invalid(field, &quoted, why));
+    }
+    if part.is_empty() {
+        causes.push(Cause::invalid(
+            field,
+            &quoted,
+            "name part must be non-empty",
+        ));
+    } else if part.len() > MAX_LABEL {
+        let why = format!("name part must be no more than {MAX_LABEL} bytes");
+        causes.push(Cause::invalid(field, &quoted, &why));
+    }
+    if part.is_empty() || !is_label_text(part) {
+        causes.push(Cause::invalid(field, &quoted, FORM));
+    }
+}
+
+fn is_label_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_end = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
+    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inner)
+}
+
 fn label_value(value: &str, causes: &mut Vec<Cause>) {
     const FORM: &str = "a valid label must be an empty string or consist of alphanumeric \
         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
@@ -113,10 +152,7 @@ fn label_value(value: &str, causes: &mut Vec<Cause>) {
         let why = format!("must be no more than {MAX_LABEL} bytes");
         causes.push(Cause::invalid(field, &quoted, &why));
     }
-    let is_end = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    let bytes = value.as_bytes();
-    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    if !is_end(bytes.first()) || !is_end(bytes.last()) || !bytes.iter().all(is_inner) {
+    if !is_label_text(value) {
         causes.push(Cause::invalid(field, &quoted, FORM));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `model [--small] [WORD]`: only those whose name has WORD in it. Exits with 1 if a rule is
 //! broken, after printing the shortest run that breaks it.
-#![expect(clippy::std_instead_of_core, reason = "a program runs on a host")]
+#![allow(clippy::std_instead_of_core, reason = "a program runs on a host")]
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
 //! Runs many simulated worlds, or one of them with its log.
 //!
 //! ```text
-//! simulate --seeds N [--from S] [--mix NAME]
+//! simulate --seeds N [--from S] [--mix NAME] [--laws]
 //! simulate --seed S [--mix NAME] [--log]
 //! ```
+//! It exits with 1 where something was wrong. `--laws` asserts all laws on every step, and panics.
 
 use core::num::NonZero;
 use std::panic::resume_unwind;
@@ -13,8 +14,9 @@ use std::thread;
 use kubelease_tests::sim::minimise::explain;
 use kubelease_tests::sim::mix::Mix;
 use kubelease_tests::sim::plan::Plan;
+use kubelease_tests::sim::process::Watch;
 use kubelease_tests::sim::totals::Totals;
-use kubelease_tests::sim::world;
+use kubelease_tests::sim::world::{World, elector};
 
 /// So many worlds that went wrong are explained, by each worker.
 const SHOWN_MAX: u64 = 3;
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments.run(),
         Err(message) => {
             eprintln!("{message}");
-            eprintln!("usage: simulate --seeds N [--from S] [--mix NAME]");
+            eprintln!("usage: simulate --seeds N [--from S] [--mix NAME] [--laws]");
             eprintln!("       simulate --seed S [--mix NAME] [--log]");
             ExitCode::from(2)
         }
@@ -37,6 +39,7 @@ struct Arguments {
     seeds: u64,
     mix: Option<&'static Mix>,
     log: bool,
+    laws: bool,
 }
 
 impl Arguments {
@@ -57,6 +60,7 @@ impl Arguments {
                     arguments.mix = Some(Mix::named(&name).ok_or_else(unknown)?);
                 }
                 "--log" => arguments.log = true,
+                "--laws" => arguments.laws = true,
                 _ => return Err(format!("expected an option, found {word}")),
             }
         }
@@ -91,7 +95,10 @@ impl Arguments {
         let seeds = self.from..self.from.saturating_add(self.seeds);
         for seed in seeds.skip(first).step_by(step) {
             let plan = Plan::new(self.mix_of(seed), seed);
-            let outcome = world::run(&plan, self.log);
+            let named = Named(seed);
+            let watch = if self.laws { Watch::Full } else { Watch::Cheap };
+            let outcome = World::new(plan.clone(), self.log, watch, elector).run();
+            drop(named);
             totals.add(&outcome.totals);
             if let Some(violation) = outcome.violation {
                 println!("seed {seed}, mix {}: {violation}", plan.mix.name);
@@ -108,6 +115,17 @@ impl Arguments {
 
     fn mix_of(&self, seed: u64) -> &'static Mix {
         self.mix.unwrap_or_else(|| Mix::of_seed(seed))
+    }
+}
+
+/// Says which seed it was, where a law was broken.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("seed {}", self.0);
+        }
     }
 }
 

@@ -132,14 +132,12 @@ impl Node {
     }
 
     fn take(&mut self, event: Event) -> Result<(), &'static str> {
-        let starts = match event {
-            Event::StartedLeading { .. } => true,
-            Event::StoppedLeading { must_cease_by, .. } => {
-                self.ceases_at = must_cease_by;
-                false
-            }
-            _ => return Ok(()),
-        };
+        let starts = matches!(event, Event::StartedLeading { .. });
+        if let Event::StoppedLeading { must_cease_by, .. } = event {
+            self.ceases_at = must_cease_by;
+        } else if !starts {
+            return Ok(());
+        }
         if self.started == starts {
             return Err("starts and stops that do not alternate");
         }

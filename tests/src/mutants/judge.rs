@@ -11,8 +11,8 @@ use crate::sim::world;
 const SEEDS: u64 = 400;
 
 /// What was found in how much.
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to find")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Verdict {
     /// Nothing in so many states and simulated worlds.
     Sound {

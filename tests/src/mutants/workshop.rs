@@ -1,10 +1,12 @@
 //! [`Workshop`]: a copy of the workspace in which faults are tried.
 
+use core::time::Duration;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::SystemTime;
 
 use super::Mutant;
 
@@ -28,8 +30,8 @@ pub struct Workshop {
 }
 
 /// What came of a fault.
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to find")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Trial {
     /// It was found, as said.
     Killed(String),
@@ -52,6 +54,18 @@ impl Workshop {
             source: source.into(),
             copy,
         })
+    }
+
+    /// Another copy below `place`, which begins with what was built for this one.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn another(&self, place: &Path) -> io::Result<Self> {
+        let other = Self::new(&self.source, place)?;
+        if !other.built().exists() {
+            copy_tree(&self.built(), &other.built(), &|_| true)?;
+        }
+        Ok(other)
     }
 
     /// Tries the elector as it is, or with a fault in it.
@@ -143,11 +157,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The last line that was printed, or of the complaint where there is none.
+/// The last line that was printed or, where there is none, the first panic.
 fn last_words(output: &Output) -> String {
-    let last = |bytes: &[u8]| text(bytes).lines().last().map(str::to_owned);
-    let words = last(&output.stdout).or_else(|| last(&output.stderr));
-    words.unwrap_or_else(|| "it ended without a word".into())
+    let (printed, complaint) = (text(&output.stdout), text(&output.stderr));
+    let panic = || complaint.split_once("panicked at ").map(|(_, what)| what);
+    let first_two = |what: &str| what.lines().take(2).collect::<Vec<_>>().join(" ");
+    let words = printed.lines().last().map(str::to_owned);
+    words
+        .or_else(|| panic().map(first_two))
+        .unwrap_or_else(|| "it ended without a word".into())
 }
 
 /// How many tests failed, and the first of them.
@@ -163,27 +181,50 @@ fn failures(output: &Output) -> String {
     }
 }
 
-/// Copies all files of a workspace but what was built. Files that have not changed keep their
-/// times, so that they are not built again.
+/// Copies the sources of a workspace. They keep their times, so that what has not changed is not
+/// built again; but for the core's, since an earlier run may have been ended with a fault built in.
 fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
+    let is_source = |name: &OsStr| LEFT_OUT.iter().all(|left_out| name != *left_out);
+    copy_tree(from, to, &is_source)?;
+    touch_tree(&to.join("core/src"))
+}
+
+/// Copies what `is_wanted` by its name, with the times of files.
+fn copy_tree(from: &Path, to: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let name = entry.file_name();
-        if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if !is_wanted(&entry.file_name()) {
             continue;
         }
-        let (source, target) = (entry.path(), to.join(name));
         if entry.file_type()?.is_dir() {
-            copy_sources(&source, &target)?;
+            copy_tree(&source, &target, is_wanted)?;
         } else {
             fs::copy(&source, &target)?;
-            let modified = entry.metadata()?.modified()?;
-            fs::File::options()
-                .write(true)
-                .open(&target)?
-                .set_modified(modified)?;
+            set_modified(&target, entry.metadata()?.modified()?)?;
         }
     }
     Ok(())
+}
+
+/// Makes all files below `place` new.
+fn touch_tree(place: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            touch_tree(&path)?;
+        } else {
+            let text = fs::read(&path)?;
+            fs::write(&path, text)?;
+        }
+    }
+    Ok(())
+}
+
+fn set_modified(file: &Path, time: SystemTime) -> io::Result<()> {
+    fs::File::options()
+        .write(true)
+        .open(file)?
+        .set_modified(time)
 }

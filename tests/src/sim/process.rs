@@ -16,9 +16,6 @@ use super::random::Random;
 use crate::seen::Seen;
 use crate::subject::Subject;
 
-/// How many of its own writes a process knows again.
-pub const REMEMBERED: usize = 8;
-
 /// A process.
 #[derive(Clone, Debug)]
 pub struct Process<M> {
@@ -38,16 +35,16 @@ pub struct Process<M> {
     pub flight: Option<Flight>,
     /// Requests of this life.
     pub requests: u32,
-    /// Writes among them.
-    pub writes: u32,
     /// The version that its last acknowledged write made.
     pub acked: u64,
     /// Writes and reads since they were last counted.
     pub writes_and_reads: (u64, u64),
     /// Writes of this life that made it the holder.
     pub claims: u64,
-    /// The times of its last writes, newest first.
-    pub sent_times: [RecordTime; REMEMBERED],
+    /// The times of all writes of this life.
+    pub sent_times: Vec<RecordTime>,
+    /// The time in the record that it read last.
+    pub read_time: RecordTime,
     /// How often this life met a twin.
     pub collisions: u64,
     /// Whether the machine has ended.
@@ -116,11 +113,11 @@ impl<M: Subject> Process<M> {
             asleep_until_us: 0,
             flight: None,
             requests: 0,
-            writes: 0,
             acked: 0,
             writes_and_reads: (0, 0),
             claims: 0,
-            sent_times: [RecordTime::Absent; REMEMBERED],
+            sent_times: Vec::new(),
+            read_time: RecordTime::Absent,
             collisions: 0,
             is_done: false,
             rests_until_us: 0,
@@ -154,7 +151,7 @@ impl<M: Subject> Process<M> {
         self.wake_us = at_us;
         self.largest = now.instant;
         self.requests = 0;
-        self.writes = 0;
+        self.sent_times.clear();
         self.claims = 0;
         self.collisions = 0;
     }
@@ -279,6 +276,8 @@ impl<M: Subject> Process<M> {
         if taken {
             self.flight = None;
             if let Said::Lease(record) = &answer.said {
+                let spec = record.spec.as_ref();
+                self.read_time = spec.map_or(RecordTime::Absent, |spec| spec.renew_time);
                 let version = record.version.resource_version.as_number();
                 self.check_truth(flight, version.unwrap_or_default())?;
             }
@@ -381,10 +380,8 @@ impl<M: Subject> Process<M> {
             }
         };
         if let Some(spec) = op.spec() {
-            self.sent_times.rotate_right(1);
-            self.sent_times[0] = spec.renew_time;
+            self.sent_times.push(spec.renew_time);
             self.writes_and_reads.0 += 1;
-            self.writes += 1;
         } else {
             self.writes_and_reads.1 += 1;
         }

@@ -55,8 +55,6 @@ pub struct Arrival {
     pub identity: &'static str,
     /// What for.
     pub op: Op,
-    /// How many writes its process had sent with it.
-    pub writes: u32,
     /// How long the answer takes; `None` where it is lost.
     pub back_us: Option<u64>,
     /// Names the chance that it meets at the server.

@@ -32,6 +32,8 @@ pub struct Totals {
     pub quiet: u64,
     /// Twins noticed.
     pub collisions: u64,
+    /// Own writes that were taken for a twin's.
+    pub forgotten: u64,
     /// Worlds in which something was wrong.
     pub violations: u64,
 }
@@ -59,6 +61,7 @@ impl Totals {
         self.takeovers += other.takeovers;
         self.quiet += other.quiet;
         self.collisions += other.collisions;
+        self.forgotten += other.forgotten;
         self.violations += other.violations;
     }
 }
@@ -74,6 +77,7 @@ impl fmt::Display for Totals {
         writeln!(f, "takeovers in time   {:>12}", self.takeovers)?;
         writeln!(f, "quiet processes     {:>12}", self.quiet)?;
         writeln!(f, "twins noticed       {:>12}", self.collisions)?;
+        writeln!(f, "  but own ghosts    {:>12}", self.forgotten)?;
         writeln!(f, "overlaps by edits   {:>12}", self.overlaps)?;
         writeln!(f, "  held to one look  {:>12}", self.overlaps_prompt)?;
         writeln!(f, "  longest, ms       {:>12}", self.overlap_max_us / 1_000)?;

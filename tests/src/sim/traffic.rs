@@ -5,7 +5,7 @@ use kubelease_core::protocol::{Failure, RequestId};
 use super::guard::{self, Writer};
 use super::net::{Fate, Weather};
 use super::op::{Op, Said};
-use super::process::{Process, REMEMBERED};
+use super::process::Process;
 use super::queue::{Arrival, Asker, Due};
 use super::random::Random;
 use super::schedule::What;
@@ -19,7 +19,6 @@ impl<M: Subject> World<M> {
         self.log_of(seat, format_args!("-> {id:?} {}", op.name()));
         let process = &self.processes[seat];
         let (life, identity, number) = (process.life, process.config.identity, process.requests);
-        let writes = process.writes;
         let names = [
             self.plan.seed,
             seat as u64,
@@ -55,7 +54,6 @@ impl<M: Subject> World<M> {
                 asker,
                 identity,
                 op,
-                writes,
                 back_us,
                 luck,
             };
@@ -109,12 +107,10 @@ impl<M: Subject> World<M> {
     }
 
     /// Counts what others with this identity can take for a twin's write: one that claims the
-    /// lease, any of a dead process, and one that is so late that its own process forgot it.
+    /// lease, and any of a dead process.
     fn count_claim(&mut self, arrival: &Arrival) {
         let process = &mut self.processes[arrival.asker.seat];
         let lives = process.life == arrival.asker.life;
-        let forgotten = process.writes.saturating_sub(arrival.writes) >= REMEMBERED as u32;
-        self.disguises += u64::from(lives && forgotten);
         if !lives || matches!(arrival.op.name(), "create" | "acquire") {
             *self.claims.entry(arrival.identity).or_default() += 1;
             process.claims += u64::from(lives);
@@ -125,7 +121,9 @@ impl<M: Subject> World<M> {
             arrival.op.spec().map(|spec| spec.renew_time),
         );
         let same = |(other, process): (usize, &Process<M>)| {
-            other != seat && time.is_some_and(|time| process.sent_times.contains(&time))
+            other != seat
+                && process.config.identity == arrival.identity
+                && time.is_some_and(|time| process.sent_times.contains(&time))
         };
         self.disguises += u64::from(self.processes.iter().enumerate().any(same));
     }
