@@ -170,6 +170,10 @@ fn versions_are_put_together_from_bytes() {
 fn a_length_of_time_is_one_of_the_standard_library_too() {
     let length = core::time::Duration::from(Duration::from_millis(1_500));
     assert_eq!(length, core::time::Duration::from_millis(1_500));
+    let back = Duration::from(core::time::Duration::from_micros(1_500_999));
+    assert_eq!(back, Duration::from_millis(1_500), "the rest is cut off");
+    let longest = Duration::from(core::time::Duration::MAX);
+    assert_eq!(longest, Duration::from_millis(u64::MAX));
 }
 
 #[test]

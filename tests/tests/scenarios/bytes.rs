@@ -246,11 +246,13 @@ fn b119_a_404_says_what_is_missing() {
 }
 
 fn troubles(client: &Client<'_>) -> Vec<String> {
-    let kind = |event: &Event| match event {
-        Event::Trouble { kind, .. } => Some(format!("{kind:?}")),
-        _ => None,
-    };
-    client.events.iter().filter_map(kind).collect()
+    let mut kinds = Vec::new();
+    for event in &client.events {
+        if let Event::Trouble { kind, .. } = event {
+            kinds.push(format!("{kind:?}"));
+        }
+    }
+    kinds
 }
 
 #[test]
