@@ -9,10 +9,11 @@ use kubelease_core::lease::{Label, LeaseSpec, ResourceVersion, Version};
 use kubelease_core::machine::Machine;
 use kubelease_core::prng::Prng;
 use kubelease_core::protocol::{
-    Changes, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest, Verb,
+    BadAnswer, Changes, Failure, Operation, Output, Reply, Request, RequestId, Response,
+    StaleRequest, Verb,
 };
 use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
-use kubelease_core::text::{Clipped, Text};
+use kubelease_core::text::{Clipped, Hash, Text};
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::wire::http::Method;
 use kubelease_core::wire::path::{LeasePath, PathError};
@@ -148,6 +149,7 @@ fn texts_can_be_cleared_and_shown() {
     assert_eq!(format!("{clipped:?}"), "\"abcd\"…(6 bytes)");
     clipped.clear();
     assert_eq!(clipped, Clipped::default());
+    assert_eq!(Hash::default(), Hash::of(b""));
     clipped.push_byte(b'x');
     assert_eq!(format!("{clipped:?}"), "\"x\"");
 }
@@ -168,6 +170,10 @@ fn versions_are_put_together_from_bytes() {
 fn a_length_of_time_is_one_of_the_standard_library_too() {
     let length = core::time::Duration::from(Duration::from_millis(1_500));
     assert_eq!(length, core::time::Duration::from_millis(1_500));
+    let back = Duration::from(core::time::Duration::from_micros(1_500_999));
+    assert_eq!(back, Duration::from_millis(1_500), "the rest is cut off");
+    let longest = Duration::from(core::time::Duration::MAX);
+    assert_eq!(longest, Duration::from_millis(u64::MAX));
 }
 
 #[test]
@@ -197,6 +203,18 @@ fn an_acquire_time_of_null_is_no_time() {
     };
     let spec = record.spec.as_ref().unwrap();
     assert_eq!(spec.acquire_time, kubelease_core::lease::RecordTime::Null);
+}
+
+#[test]
+fn err_numbers_of_a_lease_that_are_not_whole() {
+    for member in ["leaseDurationSeconds", "leaseTransitions"] {
+        let body = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"spec":{{"{member}":1.5}}}}"#);
+        let mut answer = Answer::new();
+        answer.begin(200, None);
+        assert_eq!(answer.body(body.as_bytes(), None), Reading::Enough);
+        let reply = Reply::BadAnswer(BadAnswer::Malformed);
+        assert_eq!(answer.end(None).reply, reply, "{member}");
+    }
 }
 
 #[test]

@@ -86,8 +86,8 @@ impl Coverage {
         for ((file, [line, ..]), _) in self.regions.iter().filter(|(_, count)| **count == 0) {
             let source = sources.iter().find(|source| source.path == *file);
             let number = usize::try_from(*line).unwrap_or(usize::MAX);
-            let text = source.and_then(|source| source.text.lines().nth(number.saturating_sub(1)));
-            let place = format!("{file}: {}", text.unwrap_or_default().trim());
+            let text = source.map_or_else(String::new, |source| telling(&source.text, number));
+            let place = format!("{file}: {text}");
             let line = Unreached { place, number };
             if lines.last() != Some(&line) {
                 lines.push(line);
@@ -133,6 +133,19 @@ pub fn compare(unreached: &[Unreached], list: &str) -> Vec<String> {
     complaints
 }
 
+/// The line of that number, behind those above it where it is a brace that says nothing.
+fn telling(text: &str, number: usize) -> String {
+    let mut told = String::new();
+    let above: Vec<&str> = text.lines().take(number).collect();
+    for line in above.iter().rev() {
+        told = format!("{} {told}", line.trim());
+        if told.contains(char::is_alphanumeric) {
+            break;
+        }
+    }
+    told.trim().to_owned()
+}
+
 fn malformed() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
@@ -165,6 +178,12 @@ mod tests {
             number: 2,
         };
         assert_eq!(coverage.unreached(&sources()), [line]);
+    }
+
+    #[test]
+    fn a_brace_stands_behind_what_is_above_it() {
+        assert_eq!(telling("a {\n  b;\n  }\n}\n", 2), "b;");
+        assert_eq!(telling("a {\n  b;\n  }\n}\n", 4), "b; } }");
     }
 
     #[test]

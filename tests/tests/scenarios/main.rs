@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod admission;
+mod bytes;
 mod clocks;
 mod deletion;
 mod lifecycle;
