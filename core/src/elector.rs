@@ -419,4 +419,8 @@ impl Machine for Elector<'_> {
     fn in_flight(&self) -> Option<Request<'_>> {
         self.in_flight()
     }
+
+    fn in_flight_id(&self) -> Option<RequestId> {
+        self.slot.pending().map(|pending| pending.id)
+    }
 }

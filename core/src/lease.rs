@@ -95,19 +95,45 @@ pub struct RecordSpec {
     pub lease_transitions: Option<i32>,
 }
 
+impl RecordSpec {
+    /// What a record without `spec` says.
+    pub(crate) const EMPTY: Self = Self {
+        holder: Holder::new(),
+        lease_duration_seconds: None,
+        acquire_time: RecordTime::Absent,
+        renew_time: RecordTime::Absent,
+        lease_transitions: None,
+    };
+
+    /// Takes over another in place: on small devices a copy of it on the stack is much.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.holder.copy_from(&other.holder);
+        self.lease_duration_seconds = other.lease_duration_seconds;
+        self.acquire_time = other.acquire_time;
+        self.renew_time = other.renew_time;
+        self.lease_transitions = other.lease_transitions;
+    }
+
+    /// Takes over, in place, what a server stores for this write.
+    pub(crate) fn set_written(&mut self, spec: &LeaseSpec<'_>) {
+        let small = |number: u32| i32::try_from(number).ok();
+        self.holder.clear();
+        self.holder.push_bytes(spec.holder_identity.as_bytes());
+        self.lease_duration_seconds = small(spec.lease_duration_seconds);
+        self.acquire_time = spec
+            .acquire_time
+            .map_or(RecordTime::Absent, RecordTime::Canonical);
+        self.renew_time = RecordTime::Canonical(spec.renew_time);
+        self.lease_transitions = spec.lease_transitions.and_then(small);
+    }
+}
+
 impl From<LeaseSpec<'_>> for RecordSpec {
     /// What a server stores for this write.
     fn from(spec: LeaseSpec<'_>) -> Self {
-        let small = |number: u32| i32::try_from(number).ok();
-        Self {
-            holder: Holder::from(spec.holder_identity),
-            lease_duration_seconds: small(spec.lease_duration_seconds),
-            acquire_time: spec
-                .acquire_time
-                .map_or(RecordTime::Absent, RecordTime::Canonical),
-            renew_time: RecordTime::Canonical(spec.renew_time),
-            lease_transitions: spec.lease_transitions.and_then(small),
-        }
+        let mut record = Self::EMPTY;
+        record.set_written(&spec);
+        record
     }
 }
 
@@ -133,11 +159,24 @@ pub struct Version {
     pub resource_version: ResourceVersion,
 }
 
+impl Version {
+    /// Takes over another in place.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.uid.copy_from(&other.uid);
+        self.resource_version.copy_from(&other.resource_version);
+    }
+}
+
 /// `metadata.resourceVersion`: compared for equality always, for order where it is a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceVersion(Text<RESOURCE_VERSION_MAX>);
 
 impl ResourceVersion {
+    /// Takes over another in place.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from(&other.0);
+    }
+
     /// Appends one byte.
     ///
     /// # Errors

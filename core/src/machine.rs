@@ -32,4 +32,9 @@ pub trait Machine {
 
     /// The request that waits for its answer, the same as when it was handed out.
     fn in_flight(&self) -> Option<Request<'_>>;
+
+    /// The id of that request. A machine that makes its requests anew each time says it for less.
+    fn in_flight_id(&self) -> Option<RequestId> {
+        self.in_flight().map(|request| request.id)
+    }
 }

@@ -17,7 +17,7 @@ mod store;
 use self::outgoing::Outgoing;
 use self::store::Store;
 use crate::machine::Machine;
-use crate::protocol::{Event, Failure, Output, Request, RequestId, Response, StaleRequest};
+use crate::protocol::{Event, Failure, Output, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
 use crate::wire::http::{HttpRequest, RequestHead};
 use crate::wire::path::LeasePath;
@@ -37,7 +37,7 @@ pub enum UpdateMode<'a> {
         /// references, finalizers and so on. 1 KiB serves most; annotations alone may have 256.
         keep: &'a mut [u8],
         /// Where the buffer is too small: whether to PATCH that once, or to write nothing and
-        /// answer the machine with [`Reply::TooLarge`](crate::protocol::Reply::TooLarge).
+        /// answer the machine with [`Reply::TooLarge`].
         patch_when_too_large: bool,
     },
 }
@@ -98,20 +98,13 @@ impl<'a, M: Machine> Session<'a, M> {
     /// other members are not at hand as a conflict, so that the machine reads the Lease first.
     pub fn poll(&mut self, now: Now) -> Action {
         for _ in 0..REFUSALS_MAX {
-            let request = match self.machine.poll(now) {
-                Output::Event(event) => return Action::Event(event),
-                Output::Cancel(id) => return Action::Cancel(id),
-                Output::WaitUntil(instant) => return Action::WaitUntil(instant),
-                Output::Done => return Action::Done,
-                Output::Request(request) => request,
-            };
-            let (id, deadline) = (request.id, request.deadline);
-            let Some(reply) = self.store.refusal(&request.operation) else {
-                self.timeout_ms = timeout_ms(now.instant, deadline);
-                return Action::Send { id, deadline };
-            };
-            // The machine has just asked for the answer, so that it is not stale.
-            let _ = self.machine.handle_response(now, id, Response::new(reply));
+            match self.step(now) {
+                Ok(action) => return action,
+                Err((id, reply)) => {
+                    // The machine has just asked for the answer, so that it is not stale.
+                    let _ = self.machine.handle_response(now, id, Response::new(reply));
+                }
+            }
         }
         Action::WaitUntil(now.instant)
     }
@@ -122,11 +115,7 @@ impl<'a, M: Machine> Session<'a, M> {
     /// # Errors
     /// [`StaleRequest`] where `id` is not in flight any more; nothing has changed then.
     pub fn response_begin(&mut self, id: RequestId, status: u16) -> Result<(), StaleRequest> {
-        if self
-            .machine
-            .in_flight()
-            .is_none_or(|request| request.id != id)
-        {
+        if self.machine.in_flight_id() != Some(id) {
             return Err(StaleRequest);
         }
         self.answering = Some(id);
@@ -276,9 +265,28 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(out.written())
     }
 
+    /// One poll of the machine: an action, or what the session answers to a request itself. It is
+    /// a call of its own so that the machine's output, which is large, is off the stack before the
+    /// machine is told.
+    #[inline(never)]
+    fn step(&mut self, now: Now) -> Result<Action, (RequestId, Reply<'static>)> {
+        let request = match self.machine.poll(now) {
+            Output::Event(event) => return Ok(Action::Event(event)),
+            Output::Cancel(id) => return Ok(Action::Cancel(id)),
+            Output::WaitUntil(instant) => return Ok(Action::WaitUntil(instant)),
+            Output::Done => return Ok(Action::Done),
+            Output::Request(request) => request,
+        };
+        let (id, deadline) = (request.id, request.deadline);
+        if let Some(reply) = self.store.refusal(&request.operation) {
+            return Err((id, reply));
+        }
+        self.timeout_ms = timeout_ms(now.instant, deadline);
+        Ok(Action::Send { id, deadline })
+    }
+
     fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {
-        let in_flight = self.machine.in_flight().map(|request| request.id);
-        if in_flight == Some(id) && self.answering == Some(id) {
+        if self.machine.in_flight_id() == Some(id) && self.answering == Some(id) {
             Ok(())
         } else {
             Err(StaleRequest)

@@ -23,6 +23,13 @@ impl<const N: usize> Text<N> {
         self.bytes.clear();
     }
 
+    /// Takes over another text in place: a copy that passes over no stack.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.clear();
+        // The other has the same capacity.
+        let _ = self.bytes.extend_from_slice(&other.bytes);
+    }
+
     /// Appends one byte of UTF-8.
     ///
     /// # Errors
@@ -106,6 +113,15 @@ impl<const N: usize> Clipped<N> {
             length: 0,
             hash: Hash::new(),
         }
+    }
+
+    /// Takes over another text in place: a copy that passes over no stack.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.prefix.clear();
+        // The other has the same capacity.
+        let _ = self.prefix.extend_from_slice(&other.prefix);
+        self.length = other.length;
+        self.hash = other.hash;
     }
 
     /// Makes the text empty.

@@ -10,6 +10,7 @@ use kubelease_core::protocol::{Failure, Reply};
 use crate::driver::Driver;
 use crate::input::{Accepted, Call, Lease, Mine, held_by, released};
 use crate::prelude::A;
+use crate::subject::Subject;
 
 /// Does what the inputs in `text` say, and answers `text` with the outputs that came of it.
 ///
@@ -17,7 +18,15 @@ use crate::prelude::A;
 /// On an input that is none, and where a law is broken.
 #[must_use]
 pub fn replay(text: &str) -> String {
-    let mut driver = Driver::new(A);
+    replay_on(Driver::new(A), text)
+}
+
+/// The same with any machine, which was made from [`A`] and has not been polled.
+///
+/// # Panics
+/// On an input that is none, and where a law is broken.
+#[must_use]
+pub fn replay_on<M: Subject>(mut driver: Driver<M>, text: &str) -> String {
     let mut played = String::new();
     for line in text.lines().filter(|line| !line.starts_with(' ')) {
         played.push_str(line);
@@ -42,7 +51,7 @@ pub fn replay(text: &str) -> String {
 }
 
 /// Gives one input to the machine.
-fn give(driver: &mut Driver, input: &str) {
+fn give<M: Subject>(driver: &mut Driver<M>, input: &str) {
     let words: Vec<&str> = input.split(' ').collect();
     match words.as_slice() {
         [""] => {}

@@ -6,7 +6,7 @@ use super::standing::{Criteria, Standing};
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State, StopReason};
 use crate::inflight::Pending;
-use crate::lease::{Fence, LeaseRecord, RecordSpec};
+use crate::lease::{LeaseRecord, LeaseSpec, RecordSpec, Version};
 use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
 use crate::time::Duration;
 use crate::timestamp::Timestamp;
@@ -18,7 +18,9 @@ const QUICK_ROUNDS_MAX: u8 = 3;
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(1);
 
 impl Elector<'_> {
-    /// Takes the answer to `pending`.
+    /// Takes the answer to `pending`. A call of its own, so that it does not lie on the stack
+    /// while time is brought up to date.
+    #[inline(never)]
     pub(super) fn answered(&mut self, pending: Pending<Sent>, response: Response<'_>) {
         self.contact.answered();
         let Response {
@@ -171,10 +173,9 @@ impl Elector<'_> {
     /// A write was answered by a record: by its own, or it proves nothing.
     fn was_written(&mut self, pending: &Pending<Sent>, written: Written, record: &LeaseRecord) {
         let verb = verb_of(&pending.kind);
-        let sent = self
-            .spec(&pending.kind)
-            .map(RecordSpec::from)
-            .unwrap_or_default();
+        let Some(sent) = self.spec(&pending.kind) else {
+            return;
+        };
         if !self.is_acknowledged(&pending.kind, &sent, record) {
             self.unreadable(BadAnswer::NotMyWrite, verb, true);
             return;
@@ -183,13 +184,7 @@ impl Elector<'_> {
         self.contact.good(verb, now);
         self.backoff.reset();
         self.tell_deletion(record.being_deleted);
-        let spec = record.spec.clone().unwrap_or(sent);
-        self.observed.wrote(record.version.clone(), spec, now);
-        let fence = Fence {
-            lease_uid: record.version.uid.clone(),
-            transitions: written.transitions,
-            acquired_version: record.version.resource_version.clone(),
-        };
+        self.observed.wrote(record, &sent, now);
         // A change of state cancels whatever write it leaves no room for.
         match pending.kind {
             Sent::Get => return,
@@ -201,12 +196,12 @@ impl Elector<'_> {
             }
             Sent::Create(_) if self.belief.is_leading() => {
                 self.notices.recreated = true;
-                self.fence = fence;
+                self.set_fence(&record.version, written);
                 self.extend(pending.sent);
             }
             Sent::Create(_) | Sent::Acquire(_) => {
                 debug_assert!(matches!(self.state, State::Contending));
-                self.fence = fence;
+                self.set_fence(&record.version, written);
                 self.begin_term(pending.sent);
             }
             Sent::Renew(_) => self.extend(pending.sent),
@@ -217,7 +212,7 @@ impl Elector<'_> {
 
     /// The law of truth: another version than the write carried, and where a spec came back, my
     /// holder and my renewTime.
-    fn is_acknowledged(&self, kind: &Sent, sent: &RecordSpec, record: &LeaseRecord) -> bool {
+    fn is_acknowledged(&self, kind: &Sent, sent: &LeaseSpec<'_>, record: &LeaseRecord) -> bool {
         let carried = match kind {
             Sent::Get | Sent::Create(_) => None,
             Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
@@ -225,10 +220,19 @@ impl Elector<'_> {
         let moved = carried
             .is_none_or(|old| old.version.resource_version != record.version.resource_version);
         let mine = record.spec.as_ref().is_none_or(|spec| {
-            let times = (spec.renew_time.timestamp(), sent.renew_time.timestamp());
-            spec.holder == sent.holder && times.0 == times.1
+            spec.holder.matches(sent.holder_identity)
+                && spec.renew_time.timestamp() == Some(sent.renew_time)
         });
         moved && mine && !record.version.resource_version.is_empty()
+    }
+
+    /// The token is that of the write which produced `version`.
+    fn set_fence(&mut self, version: &Version, written: Written) {
+        self.fence.lease_uid.copy_from(&version.uid);
+        self.fence.transitions = written.transitions;
+        self.fence
+            .acquired_version
+            .copy_from(&version.resource_version);
     }
 
     /// 409: what is held is out of date.

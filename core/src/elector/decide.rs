@@ -78,7 +78,7 @@ fn lead(observed: &Observed, create: Create) -> Act {
     match (&observed.seen, create) {
         (Seen::Nothing, _) | (Seen::Missing { .. }, Create::Never) => Act::Read,
         (Seen::Missing { .. }, Create::Post | Create::Put) => Act::Create,
-        (Seen::Record(_), _) => Act::Renew,
+        (Seen::Record, _) => Act::Renew,
     }
 }
 
@@ -114,6 +114,6 @@ fn take(observed: &Observed) -> Act {
     match observed.seen {
         Seen::Nothing => Act::Read,
         Seen::Missing { .. } => Act::Create,
-        Seen::Record(_) => Act::Acquire,
+        Seen::Record => Act::Acquire,
     }
 }

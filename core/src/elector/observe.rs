@@ -2,13 +2,16 @@
 
 use super::LATE;
 use super::standing::{self, Criteria, SentTimes, Standing};
-use crate::lease::{Holder, LeaseRecord, RecordSpec, Version};
+use crate::lease::{Holder, LeaseRecord, LeaseSpec, RecordSpec, Version};
 use crate::time::{Duration, Instant};
 
 /// What is known of the lease.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
     pub(crate) seen: Seen,
+    /// The record of the last observation that saw one. It is always there, and is changed in
+    /// place: a copy of it on the stack is much for a small device.
+    last: Record,
     /// What is known may be out of date: GET before the next write.
     pub(crate) must_read: bool,
     /// A write of this process has an unknown outcome.
@@ -17,18 +20,14 @@ pub(crate) struct Observed {
 }
 
 /// What the last observation saw.
-#[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is no heap, and nearly always a record"
-)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Seen {
     /// There was none yet.
     Nothing,
     /// No lease. A deletion is no release: it is waited out like the record before it.
     Missing { since: Instant, wait: Duration },
     /// A record.
-    Record(Record),
+    Record,
 }
 
 /// The record last seen.
@@ -55,6 +54,13 @@ impl Observed {
     pub(crate) fn new() -> Self {
         Self {
             seen: Seen::Nothing,
+            last: Record {
+                version: Version::default(),
+                spec: RecordSpec::EMPTY,
+                standing: Standing::Free,
+                since: Instant::default(),
+                wait: Duration::ZERO,
+            },
             must_read: false,
             ghost: false,
             sent: SentTimes::default(),
@@ -68,7 +74,7 @@ impl Observed {
         now: Instant,
         criteria: Criteria<'_>,
     ) -> Lesson {
-        let spec = record.spec.clone().unwrap_or_default();
+        let spec = record.spec.as_ref().unwrap_or(&NO_SPEC);
         let before = self.record();
         let went_back = before.is_some_and(|old| {
             record
@@ -78,25 +84,24 @@ impl Observed {
                 == Some(core::cmp::Ordering::Less)
         });
         let unchanged = !went_back
-            && before.is_some_and(|old| old.spec == spec && old.version.uid == record.version.uid);
+            && before.is_some_and(|old| old.spec == *spec && old.version.uid == record.version.uid);
         // A record that has not moved is whose it was, however many writes got lost since.
         let kept = self.standing().filter(|_| unchanged);
-        let standing = kept.unwrap_or_else(|| standing::standing_of(&spec, &self.sent, criteria));
+        let standing = kept.unwrap_or_else(|| standing::standing_of(spec, &self.sent, criteria));
         let collision = standing == Standing::Twin && self.standing() != Some(Standing::Twin);
         let since = before.filter(|_| unchanged).map_or(now, |old| old.since);
-        let wait = standing::wait_for(&spec, record.creation_timestamp, standing, criteria);
-        let new = Record {
-            version: record.version.clone(),
-            spec,
-            standing,
-            since,
-            wait,
-        };
-        let leader_changed = foreign_name(before) != foreign_name(Some(&new));
+        let wait = standing::wait_for(spec, record.creation_timestamp, standing, criteria);
+        let new_name = Some(&spec.holder).filter(|_| standing.is_foreign());
+        let leader_changed = foreign_name(before) != new_name;
         if standing.is_foreign() {
             self.sent.fresh = 0;
         }
-        self.settle(Seen::Record(new));
+        self.last.version.copy_from(&record.version);
+        self.last.spec.copy_from(spec);
+        self.last.standing = standing;
+        self.last.since = since;
+        self.last.wait = wait;
+        self.settle(Seen::Record);
         Lesson {
             leader_changed,
             collision,
@@ -119,8 +124,8 @@ impl Observed {
                 since: now,
                 wait: Duration::ZERO,
             },
-            Seen::Record(record) => {
-                let wait = match (record.standing.is_foreign(), record.wait) {
+            Seen::Record => {
+                let wait = match (self.last.standing.is_foreign(), self.last.wait) {
                     (false, _) => Duration::ZERO,
                     (true, Duration::ZERO) => own_duration,
                     (true, wait) => wait,
@@ -135,21 +140,21 @@ impl Observed {
         }
     }
 
-    /// Takes the record that a write of ours produced.
-    pub(crate) fn wrote(&mut self, version: Version, spec: RecordSpec, now: Instant) {
-        let standing = if spec.holder.is_empty() {
+    /// Takes the record that a write of ours produced; `sent` where the answer has no spec.
+    pub(crate) fn wrote(&mut self, record: &LeaseRecord, sent: &LeaseSpec<'_>, now: Instant) {
+        self.last.version.copy_from(&record.version);
+        match &record.spec {
+            Some(spec) => self.last.spec.copy_from(spec),
+            None => self.last.spec.set_written(sent),
+        }
+        self.last.standing = if self.last.spec.holder.is_empty() {
             Standing::Free
         } else {
             Standing::Mine
         };
-        let wait = Duration::ZERO;
-        self.settle(Seen::Record(Record {
-            version,
-            spec,
-            standing,
-            since: now,
-            wait,
-        }));
+        self.last.since = now;
+        self.last.wait = Duration::ZERO;
+        self.settle(Seen::Record);
     }
 
     fn settle(&mut self, seen: Seen) {
@@ -168,13 +173,14 @@ impl Observed {
     pub(crate) const fn restart(&mut self, now: Instant) {
         match &mut self.seen {
             Seen::Nothing => {}
-            Seen::Missing { since, .. } | Seen::Record(Record { since, .. }) => *since = now,
+            Seen::Missing { since, .. } => *since = now,
+            Seen::Record => self.last.since = now,
         }
     }
 
     pub(crate) const fn record(&self) -> Option<&Record> {
         match &self.seen {
-            Seen::Record(record) => Some(record),
+            Seen::Record => Some(&self.last),
             Seen::Nothing | Seen::Missing { .. } => None,
         }
     }
@@ -193,13 +199,16 @@ impl Observed {
         match &self.seen {
             Seen::Nothing => None,
             Seen::Missing { since, wait } => Some(late(*since, *wait)),
-            Seen::Record(record) if record.standing.is_foreign() => {
-                Some(late(record.since, record.wait))
+            Seen::Record if self.last.standing.is_foreign() => {
+                Some(late(self.last.since, self.last.wait))
             }
-            Seen::Record(record) => Some(record.since),
+            Seen::Record => Some(self.last.since),
         }
     }
 }
+
+/// The `spec` of a record that has none.
+static NO_SPEC: RecordSpec = RecordSpec::EMPTY;
 
 /// The end of a wait. Instants are cut to whole milliseconds, so one more makes it a full one.
 fn late(since: Instant, wait: Duration) -> Instant {

@@ -17,7 +17,7 @@ const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
 /// know that an empty holder is free (client-go before 1.14).
 const RELEASED_SECONDS: u32 = 1;
 
-impl Elector<'_> {
+impl<'a> Elector<'a> {
     /// Puts the request of `act` in flight.
     pub(super) fn send(&mut self, act: Act, now: Now) {
         let at = self.now();
@@ -90,7 +90,7 @@ impl Elector<'_> {
     }
 
     /// What the write `kind` says; nothing where it is none.
-    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'_>> {
+    pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'a>> {
         let (holder_identity, lease_duration_seconds) = match kind {
             Sent::Release(_) => ("", RELEASED_SECONDS),
             Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => (
@@ -109,32 +109,29 @@ impl Elector<'_> {
     }
 
     /// The operation of a request in flight, made from state each time.
+    #[inline]
     pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
-        let update = |changes, labels| {
-            let spec = self.spec(kind)?;
-            let version = &self.observed.record()?.version;
-            Some(Operation::Update {
-                spec,
-                version,
-                changes,
-                labels,
-            })
+        let Some(spec) = self.spec(kind) else {
+            return Some(Operation::Get);
         };
-        let labels = self.config.labels;
-        match kind {
-            Sent::Get => Some(Operation::Get),
-            Sent::Create(_) => {
-                let by_put = self.config.create == Create::Put;
-                Some(Operation::Create {
-                    spec: self.spec(kind)?,
-                    labels,
-                    by_put,
-                })
+        let (changes, labels) = match kind {
+            Sent::Get | Sent::Create(_) => {
+                return Some(Operation::Create {
+                    spec,
+                    labels: self.config.labels,
+                    by_put: self.config.create == Create::Put,
+                });
             }
-            Sent::Acquire(_) => update(Changes::Acquire, labels),
-            Sent::Renew(_) => update(Changes::Renew, &[]),
-            Sent::Release(_) => update(Changes::Release, &[]),
-        }
+            Sent::Acquire(_) => (Changes::Acquire, self.config.labels),
+            Sent::Renew(_) => (Changes::Renew, &[][..]),
+            Sent::Release(_) => (Changes::Release, &[][..]),
+        };
+        Some(Operation::Update {
+            spec,
+            version: &self.observed.record()?.version,
+            changes,
+            labels,
+        })
     }
 }
 

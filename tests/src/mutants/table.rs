@@ -174,10 +174,10 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a fence is that of the first term",
         breaks: "rule 13: a token rises with each term",
         file: "elector/answers.rs",
-        find: "                self.fence = fence;
+        find: "                self.set_fence(&record.version, written);
                 self.begin_term(",
         replace: "                if self.term == 0 {
-                    self.fence = fence;
+                    self.set_fence(&record.version, written);
                 }
                 self.begin_term(",
     },
@@ -186,7 +186,7 @@ pub const MUTANTS: [Mutant; 38] = [
         breaks: "rule 15: a lease made anew has a new token",
         file: "elector/answers.rs",
         find: "                self.notices.recreated = true;
-                self.fence = fence;",
+                self.set_fence(&record.version, written);",
         replace: "                self.notices.recreated = true;",
     },
     // Other people's records.
@@ -208,14 +208,14 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a change is a change of the resourceVersion",
         breaks: "rule 2: metadata is no sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == spec && old.version.uid == record.version.uid",
+        find: "old.spec == *spec && old.version.uid == record.version.uid",
         replace: "old.version == record.version",
     },
     Mutant {
         name: "a change is a change of the holder",
         breaks: "rule 2: a renewal is a sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == spec && old.version.uid == record.version.uid",
+        find: "old.spec == *spec && old.version.uid == record.version.uid",
         replace: "old.spec.holder == spec.holder && old.version.uid == record.version.uid",
     },
     Mutant {

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The table of sizes, one line for each target, compared with the committed one (sizes.md).
+
+Flash is what a program grows by that calls every function but those that only name numbers, with
+the compiler's and the C library's helpers that it brings along. Archive is all of the library. RAM
+is one kl_elector. Stack is the deepest chain of calls from any function, without the C library's
+memcpy and without a log hook; a recursion anywhere is an error. UPDATE=1 writes the table anew;
+without it a figure that grew by more than 2 % is an error.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+OUT = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve() / "sizes"
+TABLE = HERE / "sizes.md"
+NANO = ["--specs=nano.specs", "--specs=nosys.specs"]
+TARGETS = {
+    "thumbv6m-none-eabi": ("arm-none-eabi-", ["-mcpu=cortex-m0", "-mthumb", *NANO]),
+    "thumbv7m-none-eabi": ("arm-none-eabi-", ["-mcpu=cortex-m3", "-mthumb", *NANO]),
+    "thumbv7em-none-eabihf": (
+        "arm-none-eabi-",
+        ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", *NANO],
+    ),
+    "riscv32imc-unknown-none-elf": (
+        "riscv64-unknown-elf-",
+        ["-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"],
+    ),
+    "x86_64-unknown-linux-gnu": ("", ["-static"]),
+}
+HEAD = """\
+Sizes in bytes, of release builds for size (`make -C ffi size` compares them, `UPDATE=1` writes
+them anew). Static memory is 0 everywhere.
+
+| target | flash | archive | RAM per elector | stack |
+| --- | ---: | ---: | ---: | ---: |
+"""
+
+
+def run(*command, **kwargs):
+    result = subprocess.run(command, capture_output=True, text=True, **kwargs)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def build(target):
+    """Builds the archive; returns its folder and the size of the object in it."""
+    printed = run(
+        "make", "-C", HERE, "static", f"TARGET={target}", f"OUT={OUT}", "OPT_LEVEL=z",
+        "KEEP_MEMBER=1", "RUSTC_FLAGS=-Zprint-type-sizes",
+        env={**os.environ, "RUSTFLAGS": "-Zemit-stack-sizes", "RUSTC_BOOTSTRAP": "1"},
+    )
+    folder = OUT / target
+    note = folder / "elector-size.txt"
+    found = re.search(r"type: `elector::Inner`: (\d+) bytes", printed)
+    if found:  # cargo prints nothing where nothing was to be done
+        note.write_text(found[1])
+    return folder, int(note.read_text())
+
+
+def text_size(cross, file):
+    """Code and constants."""
+    text, data = run(f"{cross}size", file).splitlines()[1].split()[:2]
+    return int(text) + int(data)
+
+
+def linked_increment(cross, flags, folder):
+    sizes = []
+    for define in ([], ["-DWITH_KUBELEASE"]):
+        program = folder / ("with" if define else "without")
+        run(
+            f"{cross}gcc", "-Os", "-ffunction-sections", "-fdata-sections", *flags, *define,
+            f"-I{ROOT / 'include'}", HERE / "size_program.c", folder / "libkubelease.a",
+            "-Wl,--gc-sections", "-o", program,
+        )
+        sizes.append(text_size(cross, program))
+    return sizes[1] - sizes[0]
+
+
+def frames(member):
+    """Bytes of stack of each function, by its name, and the names that are one function."""
+    listing = run("llvm-readobj", "--stack-sizes", member)
+    pairs = re.findall(r"Functions: \[(.*?)\]\s+Size: (0x[0-9A-F]+)", listing)
+    groups = [(names.split(", "), int(size, 16)) for names, size in pairs]
+    frame = {name: size for names, size in groups for name in names}
+    return frame, {name: names for names, _ in groups for name in names}
+
+
+def calls(cross, member):
+    """Which functions each function may call: all that it has a relocation to."""
+    graph, current = {}, None
+    for line in run(f"{cross}objdump", "-dr", member).splitlines():
+        if begin := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            current = graph.setdefault(begin[1], set())
+        elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)", line)):
+            current.add(to[1].removeprefix(".text."))
+    return graph
+
+
+def deepest(graph, frame, name, path=()):
+    """Bytes of the deepest chain of calls from `name`, and the chain."""
+    if name in path:
+        sys.exit(f"recursion: {' -> '.join(path)} -> {name}")
+    path = (*path, name)
+    known = [other for other in graph.get(name, ()) if other in frame]
+    below, chain = max((deepest(graph, frame, other, path) for other in known), default=(0, ()))
+    return frame[name] + below, (name, *chain)
+
+
+def measure(target):
+    cross, flags = TARGETS[target]
+    folder, ram = build(target)
+    member = folder / "member.o"
+    (frame, twins), graph = frames(member), calls(cross, member)
+    for names in twins.values():  # the listing shows one of the names
+        for name in names:
+            graph[name] = set().union(*(graph.get(twin, set()) for twin in names)) - {*names}
+    exports = (HERE / "exports.txt").read_text().split()
+    stack, chain = max(deepest(graph, frame, name) for name in exports)
+    print(f"{target}: deepest stack in {' > '.join(chain)}")
+    flash = linked_increment(cross, flags, folder)
+    return [flash, text_size(cross, folder / "kubelease.o"), ram, stack]
+
+
+def committed():
+    rows = re.findall(r"^\| `(\S+)` \| (.*) \|$", TABLE.read_text(), re.M)
+    return {target: [int(n) for n in numbers.split(" | ")] for target, numbers in rows}
+
+
+def main():
+    rows = {target: measure(target) for target in TARGETS}
+    lines = [f"| `{t}` | {' | '.join(map(str, numbers))} |\n" for t, numbers in rows.items()]
+    text = HEAD + "".join(lines)
+    print(text)
+    if os.environ.get("UPDATE"):
+        TABLE.write_text(text)
+    old = committed()
+    grown = [
+        f"{target}: {before} -> {after}"
+        for target, numbers in rows.items()
+        for before, after in zip(old.get(target, [0] * 4), numbers)
+        if after > before * 1.02
+    ]
+    if grown:
+        sys.exit("grown by more than 2 %: " + "; ".join(grown) + " (UPDATE=1 accepts it)")
+
+
+main()

@@ -1,0 +1,94 @@
+//! [`kl_elector`]: the object, its storage and its beginning.
+
+use kubelease_core::elector::Elector;
+use kubelease_core::session::Session;
+
+use crate::clock::{self, kl_now};
+use crate::config::kl_elector_config;
+use crate::health::Tally;
+use crate::log::Hook;
+use crate::ptr;
+use crate::status::{answer, kl_code, kl_status};
+
+/// Words of 64 bits in a kl_elector.
+pub const KL_ELECTOR_WORDS: usize = 204;
+
+/// An elector. The storage is the caller's: static, on a stack, in another structure. All of it
+/// is the library's, there is nothing to free, and zeroed storage is good: every call answers
+/// KL_ERR_NOT_INIT until kl_elector_init was called.
+///
+/// It may be copied or moved between two calls, with memcpy; of the copies only one may be used
+/// on. It is never passed or returned by value.
+#[repr(C)]
+#[derive(Debug)]
+pub struct kl_elector {
+    /// Not for callers.
+    pub _opaque: [u64; KL_ELECTOR_WORDS],
+}
+
+/// What lies in the storage.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// [`MARK`] in an object that was initialised.
+    pub(crate) mark: u32,
+    /// Not zero while the log hook runs.
+    pub(crate) busy: u32,
+    pub(crate) hook: Hook,
+    pub(crate) tally: Tally,
+    pub(crate) session: Session<'static, Elector<'static>>,
+}
+
+/// Neither zeros nor ones, nor text.
+pub(crate) const MARK: u32 = 0x4b4c_e1ec;
+
+// On every target: it does not compile where one of the two is false.
+const _: [(); 1] = [(); (size_of::<Inner>() <= size_of::<kl_elector>()) as usize];
+const _: [(); 1] = [(); (align_of::<Inner>() <= align_of::<u64>()) as usize];
+
+/// Makes an elector in storage. It asks for the Lease at its first poll.
+///
+/// elector: storage of elector_size bytes, aligned as a kl_elector; whatever is in it is written
+/// over. config: see kl_elector_config for what is borrowed. now: the clocks.
+///
+/// Answers KL_OK; KL_ERR_ARG; KL_ERR_STORAGE (less than kl_elector_size(), or misaligned);
+/// KL_ERR_SIZE; a code that names the member of config that is wrong; KL_ERR_UNSUPPORTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kl_elector_init(
+    elector: *mut kl_elector,
+    elector_size: usize,
+    config: *const kl_elector_config,
+    now: *const kl_now,
+) -> kl_status {
+    answer(|| {
+        if elector.is_null() {
+            return Err(kl_code::KL_ERR_ARG);
+        }
+        if elector_size < size_of::<Inner>() || !elector.is_aligned() {
+            return Err(kl_code::KL_ERR_STORAGE);
+        }
+        // SAFETY: the contract of the header.
+        let (now, config) = unsafe { (clock::now(now)?, ptr::read_versioned(config)?) };
+        // SAFETY: the contract of the header: what config borrows outlives the object.
+        let (path, update) = unsafe { (config.path()?, config.update()?) };
+        // SAFETY: the same.
+        let machine = Elector::new(unsafe { config.elector()? }, now)?;
+        let inner = Inner {
+            mark: MARK,
+            busy: 0,
+            hook: Hook::NONE,
+            tally: Tally::NEW,
+            session: Session::new(machine, path, update),
+        };
+        // SAFETY: neither NULL, nor misaligned, nor too small; the caller vouches for the rest.
+        unsafe { elector.cast::<Inner>().write(inner) };
+        Ok(())
+    })
+}
+
+/// The least elector_size that kl_elector_init takes, at most sizeof(kl_elector): for languages
+/// that cannot read the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn kl_elector_size() -> usize {
+    size_of::<Inner>()
+}
