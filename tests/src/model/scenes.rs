@@ -46,7 +46,7 @@ pub const SCENES: [Scene; 12] = [
         },
         large: Bounds {
             slow: 3,
-            ..quiet(10)
+            ..quiet(9)
         },
     },
     Scene {
@@ -107,9 +107,8 @@ pub const SCENES: [Scene; 12] = [
             ..quiet(EXPIRY)
         },
         large: Bounds {
-            stalls: 1,
-            slow: 2,
-            ..quiet(EXPIRY)
+            stalls: 2,
+            ..quiet(EXPIRY + 4)
         },
     },
     Scene {
@@ -239,7 +238,7 @@ pub const THREE: [Scene; 3] = [
             nodes: 3,
             stops: 1,
             failures: 1,
-            ..quiet(6)
+            ..quiet(5)
         },
     },
 ];
