@@ -42,14 +42,22 @@ pub(super) fn read(call: &Call<'_>) -> Result<Sent, Box<Answer>> {
             "{kind} in version \"v1\" cannot be handled as a {kind}: {why}"
         ))
     };
-    let decoded = decode::object(call.resource, &document).map_err(|error| cannot(&error))?;
+    decoded(call, &document, cannot)
+}
+
+/// Decodes a document as an object of the call's resource, as strictly as the call asks for;
+/// `refuse` makes an answer of what is wrong with it.
+pub(super) fn decoded(
+    call: &Call<'_>,
+    document: &Document,
+    refuse: impl Fn(&str) -> Box<Answer>,
+) -> Result<Sent, Box<Answer>> {
+    let decoded = decode::object(call.resource, document).map_err(|error| refuse(&error))?;
     let warnings = match call.request.given("fieldValidation").as_deref() {
         Some("Ignore") => Vec::new(),
         Some("Strict") if !decoded.warnings.is_empty() => {
-            return Err(cannot(&format!(
-                "strict decoding error: {}",
-                decoded.warnings.join(", ")
-            )));
+            let warnings = decoded.warnings.join(", ");
+            return Err(refuse(&format!("strict decoding error: {warnings}")));
         }
         _ => decoded.warnings,
     };

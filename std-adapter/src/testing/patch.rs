@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Outcome};
 use super::api::Call;
 use super::apply;
-use super::body::{Sent, check_size};
+use super::body::{self, Sent, check_size};
 use super::create::check_namespace;
-use super::decode;
 use super::encode::compact;
 use super::go_json::{self, Document};
 use super::json_patch;
@@ -178,25 +177,9 @@ fn decoded(call: &Call<'_>, changed: Changed) -> Result<Sent, Box<Answer>> {
     };
     let (kind, version) = (text("kind"), text("apiVersion"));
     if kind != call.resource.kind || version != call.resource.api_version() {
-        return Err(refuse(&super::body::unregistered(kind, version)));
+        return Err(refuse(&body::unregistered(kind, version)));
     }
-    let decoded = decode::object(call.resource, &document).map_err(|error| refuse(&error))?;
-    let warnings = match call.request.given("fieldValidation").as_deref() {
-        Some("Ignore") => Vec::new(),
-        Some("Strict") if !decoded.warnings.is_empty() => {
-            return Err(refuse(&format!(
-                "strict decoding error: {}",
-                decoded.warnings.join(", ")
-            )));
-        }
-        _ => decoded.warnings,
-    };
-    let managed = document.value.pointer("/metadata/managedFields").cloned();
-    Ok(Sent {
-        object: decoded.object,
-        warnings,
-        managed,
-    })
+    body::decoded(call, &document, refuse)
 }
 
 /// The answer with no kind and no name, and all of the patched object in it.
