@@ -109,6 +109,8 @@ pub(crate) struct HttpTransport {
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
+    /// Whether the words for how this request ended are set.
+    is_explained: bool,
     traffic: Traffic,
 }
 
@@ -136,6 +138,7 @@ impl HttpTransport {
             client,
             answer: None,
             step: Step::End,
+            is_explained: false,
             traffic,
         }
     }
@@ -173,6 +176,7 @@ impl HttpTransport {
         let failure = classify(&error);
         self.answer = None;
         self.traffic.set_error(Some(describe(error)));
+        self.is_explained = true;
         failure
     }
 }
@@ -181,6 +185,7 @@ impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
         self.traffic.count_request();
+        self.is_explained = false;
         match self.request(request).send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
@@ -221,7 +226,11 @@ impl Transport for HttpTransport {
 
     fn abort(&mut self) {
         // A response that is dropped unread takes its connection with it.
-        let given_up = match self.answer.take() {
+        let answer = self.answer.take();
+        if self.is_explained {
+            return;
+        }
+        let given_up = match answer {
             Some(answer) => {
                 let status = answer.response.status();
                 format!("the server answered {status}, and the rest was not read")
