@@ -118,15 +118,15 @@ pub const MUTANTS: [Mutant; 38] = [
     Mutant {
         name: "a takeover has no version",
         breaks: "rule 6: never an unconditional write",
-        file: "elector/requests.rs",
-        find: "            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),",
-        replace: "            Act::Acquire => {
-                let written = self.write(self.taken_over(), now);
-                if let super::observe::Seen::Record(record) = &mut self.observed.seen {
-                    record.version = crate::lease::Version::default();
-                }
-                Sent::Acquire(written)
-            }",
+        file: "elector/observe.rs",
+        find: "        self.last.version.copy_from(&record.version);
+        self.last.spec.copy_from(spec);",
+        replace: "        if standing == Standing::Mine {
+            self.last.version.copy_from(&record.version);
+        } else {
+            self.last.version = crate::lease::Version::default();
+        }
+        self.last.spec.copy_from(spec);",
     },
     Mutant {
         name: "a write after a lost one has no version",
@@ -135,9 +135,7 @@ pub const MUTANTS: [Mutant; 38] = [
         find: "    pub(crate) const fn doubt(&mut self) {
         self.must_read = true;",
         replace: "    pub(crate) fn doubt(&mut self) {
-        if let Seen::Record(record) = &mut self.seen {
-            record.version = Version::default();
-        }",
+        self.last.version = crate::lease::Version::default();",
     },
     Mutant {
         name: "renewTime is the wall clock's",
