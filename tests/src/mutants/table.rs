@@ -242,7 +242,7 @@ pub const MUTANTS: [Mutant; 38] = [
         breaks: "rule 15: a renewal may have gone unseen",
         file: "elector/observe.rs",
         find: "                    (true, wait) => wait,",
-        replace: "                    (true, wait) if now < late(record.since, wait) => wait,
+        replace: "                    (true, wait) if now < late(self.last.since, wait) => wait,
                     (true, _) => Duration::ZERO,",
     },
     Mutant {
