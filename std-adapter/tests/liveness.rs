@@ -12,25 +12,30 @@ use std::sync::Arc;
 use kubelease::kubelease_core::time::{Instant, Now};
 use kubelease::testing::ApiServer;
 use kubelease::{
-    Clock, Elector, Event, Finish, ShutdownError, StartError, StopReason, SystemClock,
+    Changes, Clock, Elector, Event, Finish, Handle, ShutdownError, StartError, StopReason,
+    SystemClock,
 };
 use support::{HandClock, candidate, next_edge, until};
 
-/// In suspend the runtime's timers stand still and the elector's clock does not.
-#[tokio::test]
-async fn after_suspend_the_first_look_says_that_nobody_leads_here() {
-    let server = ApiServer::start().unwrap();
-    let clock = HandClock::at(100_000);
-    let handle = candidate(&server, "a")
-        .clock(clock.clone())
-        .start()
-        .unwrap();
+/// An elector that leads by `clock`, and its events after the start of its first term.
+async fn leading_by(server: &ApiServer, clock: impl Clock) -> (Handle, Changes) {
+    let handle = candidate(server, "a").clock(clock).start();
+    let handle = handle.expect("good settings");
     let mut changes = handle.changes();
     until("leading", || handle.is_leading()).await;
     assert_eq!(
         next_edge(&mut changes).await,
         Some(Event::StartedLeading { term: 1 })
     );
+    (handle, changes)
+}
+
+/// In suspend the runtime's timers stand still and the elector's clock does not.
+#[tokio::test]
+async fn after_suspend_the_first_look_says_that_nobody_leads_here() {
+    let server = ApiServer::start().unwrap();
+    let clock = HandClock::at(100_000);
+    let (handle, mut changes) = leading_by(&server, clock.clone()).await;
 
     // By its own clock no time passes, so nothing is sent until it jumps.
     let before = server.requests().len();
@@ -186,16 +191,7 @@ impl Clock for PanicClock {
 async fn a_task_that_panics_leads_no_more_and_is_found_dead() {
     let server = ApiServer::start().unwrap();
     let clock = PanicClock::default();
-    let handle = candidate(&server, "a")
-        .clock(clock.clone())
-        .start()
-        .unwrap();
-    let mut changes = handle.changes();
-    until("leading", || handle.is_leading()).await;
-    assert_eq!(
-        next_edge(&mut changes).await,
-        Some(Event::StartedLeading { term: 1 })
-    );
+    let (handle, mut changes) = leading_by(&server, clock.clone()).await;
 
     clock.0.store(true, Ordering::SeqCst);
     assert_eq!(next_edge(&mut changes).await, None);
@@ -220,7 +216,7 @@ fn handles_guards_and_streams_go_to_any_thread() {
     fn assert_shared<T: Send + Sync + 'static>() {}
     fn assert_sent<T: Send + 'static>() {}
     assert_shared::<kubelease::Builder>();
-    assert_shared::<kubelease::Handle>();
+    assert_shared::<Handle>();
     assert_shared::<kubelease::Guard>();
-    assert_sent::<kubelease::Changes>();
+    assert_sent::<Changes>();
 }
