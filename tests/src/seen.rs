@@ -32,7 +32,7 @@ pub struct Sent {
     /// The Node that it reads; `None` where it is about the lease.
     pub node: Option<String>,
     /// The condition of a deletion.
-    pub deletes: Option<Version>,
+    pub deletes: Option<Box<Version>>,
 }
 
 /// What a request writes.
@@ -51,7 +51,7 @@ pub struct Write {
     /// Labels to set.
     pub labels: Vec<(String, String)>,
     /// The owner to set.
-    pub owner: Option<Owner>,
+    pub owner: Option<Box<Owner>>,
     /// What kind of write it is.
     pub kind: WriteKind,
 }
@@ -143,7 +143,7 @@ impl From<Request<'_>> for Sent {
                 owner,
                 by_put,
             } => {
-                let owner = owner.map(|node| Owner::new(node, false));
+                let owner = owner.map(|node| Box::new(Owner::new(node, false)));
                 let kind = WriteKind::Create { by_put };
                 sent.write = Some(Write::new(spec, labels, owner, kind));
             }
@@ -154,7 +154,7 @@ impl From<Request<'_>> for Sent {
                 labels,
                 owner,
             } => {
-                let owner = owner.map(|change| Owner::new(change.node, change.has_others));
+                let owner = owner.map(|it| Box::new(Owner::new(it.node, it.has_others)));
                 let version = version.clone();
                 let kind = WriteKind::Update { version, changes };
                 sent.write = Some(Write::new(spec, labels, owner, kind));
@@ -178,7 +178,7 @@ impl Write {
     fn new(
         spec: LeaseSpec<'_>,
         labels: &[Label<'_>],
-        owner: Option<Owner>,
+        owner: Option<Box<Owner>>,
         kind: WriteKind,
     ) -> Self {
         let label = |label: &Label<'_>| (label.key.to_owned(), label.value.to_owned());
