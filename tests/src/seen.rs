@@ -136,7 +136,7 @@ impl From<Request<'_>> for Sent {
         match request.operation {
             Operation::Get => {}
             Operation::GetNode { name } => sent.node = Some(name.to_owned()),
-            Operation::Delete { version } => sent.deletes = Some(version.clone()),
+            Operation::Delete { version } => sent.deletes = Some(Box::new(version.clone())),
             Operation::Create {
                 spec,
                 labels,
