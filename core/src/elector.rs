@@ -16,6 +16,7 @@ mod standing;
 mod state;
 mod term;
 mod timing;
+mod watch;
 
 pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
 pub use report::Report;
@@ -41,6 +42,7 @@ use decide::Move;
 use notices::Notices;
 use observe::Observed;
 use state::{Attempt, Belief, Next, Releasing, Sent, State, Then};
+use watch::Watching;
 
 /// How late a candidate's takeover timer fires: instants are cut to whole milliseconds.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
@@ -76,6 +78,7 @@ pub struct Elector<'a> {
     backoff: Backoff,
     contact: Contact,
     notices: Notices,
+    watching: Watching,
     /// Whether the deletion of the lease seen last was told.
     deletion_told: bool,
     term: u64,
@@ -123,6 +126,7 @@ impl<'a> Elector<'a> {
             backoff: Backoff::default(),
             contact: Contact::new(start),
             notices: Notices::default(),
+            watching: Watching::default(),
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
@@ -201,7 +205,7 @@ impl<'a> Elector<'a> {
                 if self
                     .slot
                     .pending()
-                    .is_some_and(|pending| pending.kind.written().is_some())
+                    .is_some_and(|pending| !matches!(pending.kind, Sent::Get))
                 {
                     self.cancel();
                     self.attempt.next = Next::Due(self.candidate_pace());

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::lease::{Label, LeaseRecord, LeaseSpec, Version};
+use crate::lease::{Label, LeaseRecord, LeaseSpec, ResourceVersion, Version};
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
 
@@ -54,7 +54,8 @@ impl RequestId {
 pub struct Request<'a> {
     /// Comes back with the answer.
     pub id: RequestId,
-    /// At and past this instant an answer counts as lost and is refused as stale.
+    /// At and past this instant an answer counts as lost and is refused as stale. Of a watch it
+    /// is the instant at which a silent stream counts as dead: what comes of it moves that on.
     pub deadline: Instant,
     /// What to do.
     pub operation: Operation<'a>,
@@ -89,6 +90,13 @@ pub enum Operation<'a> {
         /// Labels to set, all others being kept.
         labels: &'a [Label<'a>],
     },
+    /// Hear of every change of the lease after `version`: the answer is a stream.
+    Watch {
+        /// The state that is known: of a watch in flight, that of which it has told.
+        version: &'a ResourceVersion,
+        /// After how long the server may end the stream, whole seconds.
+        timeout: Duration,
+    },
 }
 
 impl Operation<'_> {
@@ -99,6 +107,7 @@ impl Operation<'_> {
             Self::Get => Verb::Get,
             Self::Create { .. } => Verb::Create,
             Self::Update { .. } => Verb::Update,
+            Self::Watch { .. } => Verb::Watch,
         }
     }
 }
@@ -129,6 +138,8 @@ pub enum Verb {
     /// A write over a lease that exists. The right is `update`, or `patch` where the session
     /// writes merge patches.
     Update,
+    /// `watch`.
+    Watch,
 }
 
 impl Verb {
@@ -140,6 +151,7 @@ impl Verb {
             Self::Get => "get",
             Self::Create => "create",
             Self::Update => "update",
+            Self::Watch => "watch",
         }
     }
 }
@@ -209,6 +221,25 @@ pub enum Reply<'a> {
     BadAnswer(BadAnswer),
     /// Nothing was sent: the lease carries more than can be written back without loss.
     TooLarge,
+    /// The stream of a watch came to its end.
+    WatchEnded,
+}
+
+/// One line of the stream that answers a watch.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a machine has to handle every line"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchEvent<'a> {
+    /// `ADDED` or `MODIFIED`: the lease as it is since this change.
+    Changed(&'a LeaseRecord),
+    /// `DELETED`: the last state of the lease, with the version of its deletion.
+    Deleted(&'a LeaseRecord),
+    /// `BOOKMARK`: nothing changed, and the stream is alive.
+    Bookmark,
+    /// `ERROR`, such as 410 where the version is too old: nothing more will come.
+    Error,
 }
 
 /// Why a 2xx answer could not be read.

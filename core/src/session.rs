@@ -13,9 +13,11 @@
 mod error;
 mod outgoing;
 mod store;
+mod stream;
 
 use self::outgoing::Outgoing;
 use self::store::Store;
+use self::stream::Stream;
 use crate::machine::Machine;
 use crate::protocol::{Event, Failure, Output, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
@@ -77,6 +79,7 @@ pub struct Session<'a, M> {
     timeout_ms: u32,
     /// Whose answer has begun.
     answering: Option<RequestId>,
+    stream: Stream<M>,
 }
 
 impl<'a, M: Machine> Session<'a, M> {
@@ -89,6 +92,7 @@ impl<'a, M: Machine> Session<'a, M> {
             store: Store::new(update),
             timeout_ms: 0,
             answering: None,
+            stream: Stream::new(),
         }
     }
 
@@ -119,7 +123,7 @@ impl<'a, M: Machine> Session<'a, M> {
             return Err(StaleRequest);
         }
         self.answering = Some(id);
-        self.store.answer.begin(status, self.store.keep.as_mut());
+        self.stream.begin(status, &mut self.store);
         Ok(())
     }
 
@@ -150,6 +154,25 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(self.store.answer.body(piece, self.store.keep.as_mut()))
     }
 
+    /// The same with the time, which the stream that answers a watch needs: each line tells the
+    /// machine something. Poll after each piece.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the
+    /// machine has not changed then, but by lines that came before in the same piece.
+    pub fn response_body_at(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        piece: &[u8],
+    ) -> Result<Reading, StaleRequest> {
+        self.check_answering(id)?;
+        match self.stream.open() {
+            Some(hooks) => self.take_lines(hooks, now, id, piece),
+            None => Ok(self.store.answer.body(piece, self.store.keep.as_mut())),
+        }
+    }
+
     /// Ends the answer: the machine learns what it says.
     ///
     /// # Errors
@@ -158,7 +181,7 @@ impl<'a, M: Machine> Session<'a, M> {
     pub fn response_end(&mut self, now: Now, id: RequestId) -> Result<(), StaleRequest> {
         self.check_answering(id)?;
         self.answering = None;
-        let response = self.store.answer.end(self.store.keep.as_mut());
+        let response = self.stream.end(&mut self.store);
         self.machine.handle_response(now, id, response)
     }
 
@@ -278,6 +301,9 @@ impl<'a, M: Machine> Session<'a, M> {
             Output::Request(request) => request,
         };
         let (id, deadline) = (request.id, request.deadline);
+        if !self.stream.admits(&request.operation) {
+            return Err((id, Reply::WatchEnded));
+        }
         if let Some(reply) = self.store.refusal(&request.operation) {
             return Err((id, reply));
         }
@@ -296,12 +322,14 @@ impl<'a, M: Machine> Session<'a, M> {
     fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
         let request = self.machine.in_flight().filter(|request| request.id == id);
         let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
+        let watch = self.stream.query(&operation);
         let (method, body) = self.store.compose(operation, &self.path)?;
         Ok(Outgoing {
             method,
             path: &self.path,
             timeout_ms: self.timeout_ms,
             body,
+            watch,
         })
     }
 }

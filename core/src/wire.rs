@@ -13,8 +13,10 @@ mod lease;
 pub mod path;
 mod scratch;
 mod status;
+mod watch;
 
 pub use self::answer::{Answer, BODY_MAX, Reading};
 pub(crate) use self::body::Body;
 pub(crate) use self::json_writer::ByteWriter;
 pub use self::keep::Keep;
+pub(crate) use self::watch::{WATCH_WIRE, WatchLines, WatchWire};

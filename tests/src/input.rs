@@ -2,7 +2,7 @@
 
 use kubelease_core::Timestamp;
 use kubelease_core::lease::{LeaseRecord, RecordSpec, RecordTime, ResourceVersion, Uid, Version};
-use kubelease_core::protocol::{Failure, Reply, Response};
+use kubelease_core::protocol::{Failure, Reply, Response, WatchEvent};
 use kubelease_core::time::Duration;
 
 use crate::driver::{Driver, WALL_AT_ORIGIN};
@@ -57,6 +57,39 @@ impl Input for Call {
             Self::WorkDone => driver.work_done(),
             Self::StepDown(cooldown) => driver.step_down(Duration::from_millis(cooldown)),
         }
+    }
+}
+
+/// What a watch tells.
+#[derive(Clone, Debug)]
+pub enum Line {
+    /// A change.
+    Changed(Lease),
+    /// The deletion, after which this was the last state.
+    Deleted(Lease),
+    /// Nothing but that it lives.
+    Bookmark,
+    /// That it has ended.
+    Error,
+}
+
+impl Line {
+    /// As a machine takes it.
+    #[must_use]
+    pub const fn event(&self) -> WatchEvent<'_> {
+        match self {
+            Self::Changed(lease) => WatchEvent::Changed(&lease.record),
+            Self::Deleted(lease) => WatchEvent::Deleted(&lease.record),
+            Self::Bookmark => WatchEvent::Bookmark,
+            Self::Error => WatchEvent::Error,
+        }
+    }
+}
+
+impl Input for Line {
+    #[track_caller]
+    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+        driver.tell(self.event());
     }
 }
 

@@ -27,8 +27,10 @@ pub struct Sent {
     pub id: RequestId,
     /// From when on an answer is refused.
     pub deadline: Instant,
-    /// What it writes; `None` for a GET.
+    /// What it writes; `None` for a GET or a watch.
     pub write: Option<Write>,
+    /// The version that a watch begins at.
+    pub watch: Option<String>,
 }
 
 /// What a request writes.
@@ -110,7 +112,7 @@ impl Sent {
 impl From<Request<'_>> for Sent {
     fn from(request: Request<'_>) -> Self {
         let write = match request.operation {
-            Operation::Get => None,
+            Operation::Get | Operation::Watch { .. } => None,
             Operation::Create {
                 spec,
                 labels,
@@ -127,10 +129,15 @@ impl From<Request<'_>> for Sent {
                 Some(Write::new(spec, labels, kind))
             }
         };
+        let watch = match request.operation {
+            Operation::Watch { version, .. } => Some(version.as_str().to_owned()),
+            Operation::Get | Operation::Create { .. } | Operation::Update { .. } => None,
+        };
         Self {
             id: request.id,
             deadline: request.deadline,
             write,
+            watch,
         }
     }
 }

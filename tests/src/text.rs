@@ -37,7 +37,8 @@ fn describe_event(event: &Event, leader: Option<&str>) -> String {
 #[must_use]
 pub fn describe_request(sent: &Sent) -> String {
     let Some(write) = &sent.write else {
-        return "GET".to_owned();
+        let watch = sent.watch.as_ref();
+        return watch.map_or_else(|| "GET".to_owned(), |version| format!("WATCH {version}"));
     };
     match &write.kind {
         WriteKind::Create { by_put: false } => "POST".to_owned(),

@@ -65,7 +65,7 @@ impl<'a> Store<'a> {
     /// What the session itself answers to `operation`, where it must not be sent.
     pub(super) fn refusal(&self, operation: &Operation<'_>) -> Option<Reply<'static>> {
         match operation {
-            Operation::Get | Operation::Create { .. } => None,
+            Operation::Get | Operation::Create { .. } | Operation::Watch { .. } => None,
             Operation::Update { version, .. } => match self.update_form(version) {
                 UpdateForm::Patch | UpdateForm::Put => None,
                 UpdateForm::Unkept => Some(Reply::Conflict),
@@ -80,7 +80,7 @@ impl<'a> Store<'a> {
         path: &'s LeasePath<'s>,
     ) -> Result<(Method, Body<'s>), RequestError> {
         match operation {
-            Operation::Get => Ok((Method::Get, Body::Nothing)),
+            Operation::Get | Operation::Watch { .. } => Ok((Method::Get, Body::Nothing)),
             Operation::Create {
                 spec,
                 labels,

@@ -109,7 +109,7 @@ impl Wish {
             transitions: spec.lease_transitions,
         };
         match operation {
-            Operation::Get => Self::Get,
+            Operation::Get | Operation::Watch { .. } => Self::Get,
             Operation::Create { spec, .. } => Self::Create(written(spec)),
             Operation::Update { spec, version, .. } => Self::Update {
                 record: written(spec),
