@@ -149,6 +149,7 @@ impl HttpTransport {
             Method::Post => reqwest::Method::POST,
             Method::Put => reqwest::Method::PUT,
             Method::Patch => reqwest::Method::PATCH,
+            Method::Delete => reqwest::Method::DELETE,
         };
         // The URL may have a path of its own, as behind a proxy for many clusters.
         let url = format!(

@@ -184,7 +184,7 @@ impl Book {
         }
         let record = match event {
             WatchEvent::Changed(record) | WatchEvent::Deleted(record) => record,
-            WatchEvent::Bookmark | WatchEvent::Error => return,
+            WatchEvent::Bookmark | WatchEvent::Error | WatchEvent::Broken(_) => return,
         };
         let version = &record.version.resource_version;
         if version.compare(&self.last_version) == Some(core::cmp::Ordering::Less) {
@@ -193,7 +193,10 @@ impl Book {
         match event {
             WatchEvent::Changed(_) if version.is_empty() => {}
             WatchEvent::Changed(_) => self.read(record),
-            WatchEvent::Deleted(_) | WatchEvent::Bookmark | WatchEvent::Error => {
+            WatchEvent::Deleted(_)
+            | WatchEvent::Bookmark
+            | WatchEvent::Error
+            | WatchEvent::Broken(_) => {
                 self.last_version = version.clone();
             }
         }

@@ -1,8 +1,10 @@
 //! [`Driver`]: one elector in simulated time. Whatever a test does, the laws are checked.
 
+mod watch;
+
 use kubelease_core::Timestamp;
 use kubelease_core::elector::{Config, ConfigError, Elector, Timing};
-use kubelease_core::protocol::{Failure, RequestId, Response, StaleRequest, WatchEvent};
+use kubelease_core::protocol::{Failure, RequestId, Response, StaleRequest};
 use kubelease_core::time::{Duration, Instant, Now};
 
 use crate::book::Book;
@@ -67,17 +69,6 @@ impl Driver {
         let mut driver = Self::around(machine, &config);
         driver.wall = wall;
         Ok(driver)
-    }
-
-    /// An elector in watch mode that starts now.
-    ///
-    /// # Panics
-    /// Where the config is refused.
-    #[must_use]
-    pub fn watching(config: Config<'static>) -> Self {
-        let mut driver = Self::new(config);
-        driver.machine.watch();
-        driver
     }
 
     /// An elector without a civil clock.
@@ -224,40 +215,6 @@ impl<M: Subject> Driver<M> {
             book.close();
         });
         result
-    }
-
-    /// Gives a line to the watch in flight.
-    ///
-    /// # Panics
-    /// Where none is, or the line is refused.
-    #[track_caller]
-    pub fn tell(&mut self, event: WatchEvent<'_>) {
-        let id = self.flight().id;
-        self.tell_of(id, event).expect("the line in time");
-    }
-
-    /// Gives a line to any watch.
-    ///
-    /// # Errors
-    /// What the machine says of it.
-    #[track_caller]
-    pub fn tell_of(&mut self, id: RequestId, event: WatchEvent<'_>) -> Result<(), StaleRequest> {
-        let (now, before) = (self.now(), self.machine.clone());
-        let is_watch = self
-            .flight_if_any()
-            .is_some_and(|flight| flight.watch.is_some());
-        let may_live = self.may_live(id).map(|live| live && is_watch);
-        let result = self.machine.handle_watch(now, id, event);
-        let watch = self.machine.in_flight().map(Sent::from);
-        self.after_answer(&before, may_live, result, |book| {
-            book.hear(event, watch);
-        });
-        result
-    }
-
-    /// Turns watch mode on.
-    pub fn watch(&mut self) {
-        self.machine.watch();
     }
 
     /// Calls `stop`.

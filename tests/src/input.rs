@@ -1,8 +1,10 @@
 //! What a timetable gives to a machine: answers, failures and calls, in few words.
 
 use kubelease_core::Timestamp;
-use kubelease_core::lease::{LeaseRecord, RecordSpec, RecordTime, ResourceVersion, Uid, Version};
-use kubelease_core::protocol::{Failure, Reply, Response, WatchEvent};
+use kubelease_core::lease::{
+    LeaseRecord, Owners, RecordSpec, RecordTime, ResourceVersion, Uid, Version,
+};
+use kubelease_core::protocol::{BadAnswer, Failure, Reply, Response, WatchEvent};
 use kubelease_core::time::Duration;
 
 use crate::driver::{Driver, WALL_AT_ORIGIN};
@@ -71,6 +73,8 @@ pub enum Line {
     Bookmark,
     /// That it has ended.
     Error,
+    /// What can't be read.
+    Broken(BadAnswer),
 }
 
 impl Line {
@@ -82,6 +86,7 @@ impl Line {
             Self::Deleted(lease) => WatchEvent::Deleted(&lease.record),
             Self::Bookmark => WatchEvent::Bookmark,
             Self::Error => WatchEvent::Error,
+            Self::Broken(bad) => WatchEvent::Broken(*bad),
         }
     }
 }
@@ -189,6 +194,7 @@ impl Lease {
             version,
             creation_timestamp: None,
             being_deleted: false,
+            owners: Owners::default(),
             spec,
         };
         Self {

@@ -210,10 +210,11 @@ impl<C: Choices> Life<C> {
     }
 
     fn line(&mut self) -> Line {
-        match self.below(20) {
+        match self.below(21) {
             0..14 => Changed(self.lease()),
             14..16 => Deleted(self.lease()),
             16..19 => Bookmark,
+            19 => Line::Broken(BadAnswer::Malformed),
             _ => Line::Error,
         }
     }

@@ -107,6 +107,15 @@ fn an_error_event_ends_the_stream() {
 }
 
 #[test]
+fn a_line_that_cannot_be_read_is_told_and_ends_the_stream() {
+    let mut e = watching(A);
+    at!(e, 2_000, renewed(10, 2_000) => []);
+    at!(e, 3_000, Line::Broken(BadAnswer::Malformed) => [
+        "Trouble BadAnswer(Malformed) watch", "Cancel", "GET",
+    ]);
+}
+
+#[test]
 fn a_stream_that_ends_at_once_makes_no_more_requests_than_polling_and_is_tried_ever_more_rarely() {
     let mut e = Driver::watching(A);
     let mut store = Store::with(&held_by("B", 9));

@@ -48,6 +48,8 @@ impl Elector<'_> {
                 self.lost(written.is_some(), retry_after);
             }
             Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
+            // No elector asks for that.
+            Reply::Node(_) | Reply::Deleted => self.unreadable(BadAnswer::NotALease, verb, true),
             Reply::Forbidden => self.was_forbidden(verb),
             Reply::NamespaceMissing => self.refused(TroubleKind::NamespaceMissing, verb),
             Reply::ApiUnavailable => self.refused(TroubleKind::ApiUnavailable, verb),
@@ -322,7 +324,7 @@ impl Elector<'_> {
         self.retry_refused(Duration::ZERO);
     }
 
-    fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
+    pub(super) fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
         if self.contact.note_trouble(kind, verb) {
             self.notices.trouble = Some((kind, verb));
         }

@@ -15,7 +15,7 @@ use super::decide;
 use super::state::{Next, Sent, State};
 use crate::backoff::Backoff;
 use crate::machine::Watches;
-use crate::protocol::{RequestId, StaleRequest, Verb, WatchEvent};
+use crate::protocol::{RequestId, StaleRequest, TroubleKind, Verb, WatchEvent};
 use crate::time::{Duration, Instant, Now};
 
 /// Longest silence of a stream: a server sends a bookmark every minute, as well as it can.
@@ -100,7 +100,10 @@ impl Elector<'_> {
     fn heard(&mut self, event: WatchEvent<'_>) {
         let now = self.now();
         self.contact.answered();
-        if event == WatchEvent::Error {
+        if let WatchEvent::Broken(bad) = event {
+            self.trouble(TroubleKind::BadAnswer(bad), Verb::Watch);
+        }
+        if matches!(event, WatchEvent::Error | WatchEvent::Broken(_)) {
             self.cancel();
             self.retry(None);
             ended(self, None);
@@ -121,7 +124,8 @@ impl Elector<'_> {
             WatchEvent::Changed(_)
             | WatchEvent::Deleted(_)
             | WatchEvent::Bookmark
-            | WatchEvent::Error => {}
+            | WatchEvent::Error
+            | WatchEvent::Broken(_) => {}
         }
         if matches!(self.attempt.next, Next::FollowUp) {
             // The lease can be taken: that is an attempt of its own.

@@ -1,12 +1,11 @@
 //! The stream that answers a watch.
 
 use super::Session;
-use super::store::Store;
 use crate::lease::ResourceVersion;
 use crate::machine::{Machine, Watches};
-use crate::protocol::{Operation, Reply, RequestId, Response, StaleRequest, WatchEvent};
+use crate::protocol::{Operation, Reply, RequestId, StaleRequest, WatchEvent};
 use crate::time::{Duration, Now};
-use crate::wire::{Reading, WATCH_WIRE, WatchLines, WatchWire};
+use crate::wire::{Answer, Reading, WATCH_WIRE, WatchLines, WatchWire};
 
 /// What a session remembers of watching.
 #[derive(Debug)]
@@ -65,26 +64,18 @@ impl<M> Stream<M> {
         }
     }
 
-    /// An answer with this status code begins.
-    pub(super) fn begin(&mut self, status: u16, store: &mut Store<'_>) {
+    /// An answer with this status code begins: whether it is a stream.
+    pub(super) const fn begin(&mut self, status: u16) -> bool {
         self.is_open = self.is_watch && status == 200;
-        if self.is_open {
-            // The record of the last answer stays until a line brings another.
-            self.lines = WatchLines::new();
-            store.answer.begin(0, None);
-        } else {
-            store.answer.begin(status, store.keep.as_mut());
-        }
+        self.lines = WatchLines::new();
+        self.is_open
     }
 
-    /// It has come to its end.
-    pub(super) fn end<'s>(&self, store: &'s mut Store<'_>) -> Response<'s> {
-        if !self.is_open {
-            return store.answer.end(store.keep.as_mut());
-        }
-        // The time in its headers is that of its beginning, long past.
-        let failure = store.answer.failure();
-        Response::new(failure.map_or(Reply::WatchEnded, Reply::BadAnswer))
+    /// It has come to its end: what that says of a stream. The time in its headers is that of its
+    /// beginning, long past.
+    pub(super) fn end(&self, answer: &Answer) -> Option<Reply<'static>> {
+        let reply = || answer.failure().map_or(Reply::WatchEnded, Reply::BadAnswer);
+        self.is_open.then(reply)
     }
 
     /// What reading takes, where the answer is a stream.
@@ -119,12 +110,11 @@ impl<M: Machine> Session<'_, M> {
             let (answer, keep) = (&mut self.store.answer, self.store.keep.as_mut());
             let Some(event) = (hooks.wire.next)(&mut self.stream.lines, answer, keep, &mut rest)
             else {
-                let failed = self.store.answer.failure().is_some();
-                return Ok(if failed {
-                    Reading::Enough
-                } else {
-                    Reading::More
-                });
+                let Some(failure) = self.store.answer.failure() else {
+                    return Ok(Reading::More);
+                };
+                (hooks.handle)(&mut self.machine, now, id, WatchEvent::Broken(failure))?;
+                return Ok(Reading::Enough);
             };
             (hooks.handle)(&mut self.machine, now, id, event)?;
             if self.machine.in_flight_id() != Some(id) {

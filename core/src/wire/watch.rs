@@ -14,9 +14,10 @@ use crate::time::Duration;
 /// Reads a stream line by line. It begins at the beginning of one.
 #[derive(Debug)]
 pub(crate) struct WatchLines {
-    /// What of the text around the object has to follow.
-    expected: &'static [u8],
-    kind: Option<Kind>,
+    /// Which of [`KINDS`] the line has.
+    named: Option<u8>,
+    /// How much was read of the text that comes next: [`HEAD`], or that of its kind.
+    length: u8,
     is_in_object: bool,
 }
 
@@ -55,8 +56,8 @@ const KINDS: [(&[u8], Kind); 5] = [
 impl WatchLines {
     pub(crate) const fn new() -> Self {
         Self {
-            expected: HEAD,
-            kind: None,
+            named: None,
+            length: 0,
             is_in_object: false,
         }
     }
@@ -88,7 +89,7 @@ impl WatchLines {
             *rest = after;
             let reading = answer.body(line, keep.as_deref_mut());
             if reading == Reading::More && answer.is_whole() {
-                let kind = core::mem::replace(self, Self::new()).kind?;
+                let (_, kind) = core::mem::replace(self, Self::new()).named()?;
                 return event(kind, answer, keep);
             }
         }
@@ -100,22 +101,30 @@ impl WatchLines {
         let Some((byte, after)) = rest.split_first() else {
             return Ok(None);
         };
-        if self.expected.is_empty() {
-            let named = KINDS.iter().find(|(text, _)| text.first() == Some(byte));
-            let (text, kind) = named.ok_or(BadAnswer::Malformed)?;
-            (self.expected, self.kind) = (text, Some(*kind));
-            return Ok(None);
-        }
-        let is_start = self.kind.is_none() && self.expected.len() == HEAD.len();
-        match self.expected.split_first() {
-            Some((expected, more)) if expected == byte => self.expected = more,
+        let text = self.named().map_or(HEAD, |(text, _)| text);
+        let is_start = self.named.is_none() && self.length == 0;
+        match text.get(usize::from(self.length)) {
+            Some(expected) if expected == byte => self.length = self.length.saturating_add(1),
             Some(_) if is_start && byte.is_ascii_whitespace() => {}
             Some(_) if is_start => return Err(BadAnswer::NotJson),
+            // The text of the kind begins.
+            None if self.named.is_none() => {
+                let begins = |(text, _): &(&[u8], Kind)| text.first() == Some(byte);
+                let place = KINDS.iter().position(begins).ok_or(BadAnswer::Malformed)?;
+                (self.named, self.length) = (u8::try_from(place).ok(), 1);
+            }
             Some(_) | None => return Err(BadAnswer::Malformed),
         }
         *rest = after;
-        self.is_in_object = self.kind.is_some() && self.expected.is_empty();
-        Ok(self.kind.filter(|_| self.is_in_object))
+        let whole = self
+            .named()
+            .filter(|(text, _)| text.len() == usize::from(self.length));
+        self.is_in_object = whole.is_some();
+        Ok(whole.map(|(_, kind)| kind))
+    }
+
+    fn named(&self) -> Option<(&'static [u8], Kind)> {
+        KINDS.get(usize::from(self.named?)).copied()
     }
 }
 

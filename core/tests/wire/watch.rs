@@ -210,7 +210,11 @@ fn the_errors_of_a_stream_send_the_candidate_back_to_reading() {
         let (mut session, id) = watching(UpdateMode::MergePatch);
         let reading = session.response_body_at(at(10), id, stream.as_bytes());
         assert_eq!(reading, Ok(Reading::Enough), "{stream}");
-        assert_eq!(session.response_end(at(10), id), Ok(()), "{stream}");
+        assert_eq!(
+            session.response_end(at(10), id),
+            Err(StaleRequest),
+            "{stream}"
+        );
         let event = settle(&mut session, 10);
         assert!(
             event[0].starts_with("Trouble") && event[0].contains("Watch"),
@@ -242,7 +246,6 @@ fn the_reasons_of_bad_lines_are_told() {
         session
             .response_body_at(at(10), id, stream.as_bytes())
             .unwrap();
-        session.response_end(at(10), id).unwrap();
         let trouble = Event::Trouble {
             kind: TroubleKind::BadAnswer(bad),
             verb: Verb::Watch,
