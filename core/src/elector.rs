@@ -4,7 +4,6 @@
 
 mod answers;
 mod config;
-mod contact;
 mod decide;
 mod notices;
 mod observe;
@@ -16,6 +15,7 @@ mod standing;
 mod state;
 mod term;
 mod timing;
+mod watch;
 
 pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
 pub use report::Report;
@@ -25,6 +25,7 @@ pub use timing::{
 };
 
 use crate::backoff::Backoff;
+use crate::contact::Contact;
 use crate::inflight::InFlight;
 use crate::lease::Fence;
 use crate::machine::Machine;
@@ -36,11 +37,11 @@ use crate::protocol::{
 use crate::renewal_clock::RenewalClock;
 use crate::time::{Duration, Instant, Now};
 
-use contact::Contact;
 use decide::Move;
 use notices::Notices;
 use observe::Observed;
 use state::{Attempt, Belief, Next, Releasing, Sent, State, Then};
+use watch::Watching;
 
 /// How late a candidate's takeover timer fires: instants are cut to whole milliseconds.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
@@ -76,6 +77,7 @@ pub struct Elector<'a> {
     backoff: Backoff,
     contact: Contact,
     notices: Notices,
+    watching: Watching,
     /// Whether the deletion of the lease seen last was told.
     deletion_told: bool,
     term: u64,
@@ -123,6 +125,7 @@ impl<'a> Elector<'a> {
             backoff: Backoff::default(),
             contact: Contact::new(start),
             notices: Notices::default(),
+            watching: Watching::default(),
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
@@ -201,7 +204,7 @@ impl<'a> Elector<'a> {
                 if self
                     .slot
                     .pending()
-                    .is_some_and(|pending| pending.kind.written().is_some())
+                    .is_some_and(|pending| !matches!(pending.kind, Sent::Get))
                 {
                     self.cancel();
                     self.attempt.next = Next::Due(self.candidate_pace());

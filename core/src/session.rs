@@ -13,15 +13,19 @@
 mod error;
 mod outgoing;
 mod store;
+mod stream;
 
 use self::outgoing::Outgoing;
 use self::store::Store;
+use self::stream::Stream;
 use crate::machine::Machine;
-use crate::protocol::{Event, Failure, Output, Reply, Request, RequestId, Response, StaleRequest};
+use crate::protocol::{
+    Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
+};
 use crate::time::{Instant, Now};
-use crate::wire::http::{HttpRequest, RequestHead};
+use crate::wire::http::{HttpRequest, Method, RequestHead};
 use crate::wire::path::LeasePath;
-use crate::wire::{ByteWriter, Reading};
+use crate::wire::{ByteWriter, Content, OwnerWriting, Reading};
 
 pub use self::error::RequestError;
 
@@ -77,6 +81,7 @@ pub struct Session<'a, M> {
     timeout_ms: u32,
     /// Whose answer has begun.
     answering: Option<RequestId>,
+    stream: Stream<M>,
 }
 
 impl<'a, M: Machine> Session<'a, M> {
@@ -89,6 +94,7 @@ impl<'a, M: Machine> Session<'a, M> {
             store: Store::new(update),
             timeout_ms: 0,
             answering: None,
+            stream: Stream::new(),
         }
     }
 
@@ -119,7 +125,17 @@ impl<'a, M: Machine> Session<'a, M> {
             return Err(StaleRequest);
         }
         self.answering = Some(id);
-        self.store.answer.begin(status, self.store.keep.as_mut());
+        let Store { answer, keep, .. } = &mut self.store;
+        if self.stream.begin(status) {
+            // The record of the last answer stays until a line brings another.
+            answer.begin(0, None);
+        } else if M::USES_NODES {
+            let request = self.machine.in_flight();
+            let content = request.map_or(Content::Lease, |request| content(&request.operation));
+            answer.begin_owned(content, status, keep.as_mut());
+        } else {
+            answer.begin(status, keep.as_mut());
+        }
         Ok(())
     }
 
@@ -147,7 +163,31 @@ impl<'a, M: Machine> Session<'a, M> {
     /// nothing has changed then.
     pub fn response_body(&mut self, id: RequestId, piece: &[u8]) -> Result<Reading, StaleRequest> {
         self.check_answering(id)?;
-        Ok(self.store.answer.body(piece, self.store.keep.as_mut()))
+        let Store { answer, keep, .. } = &mut self.store;
+        Ok(if M::USES_NODES {
+            answer.body_owned(piece, keep.as_mut(), self.machine.owner())
+        } else {
+            answer.body(piece, keep.as_mut())
+        })
+    }
+
+    /// The same with the time, which the stream that answers a watch needs: each line tells the
+    /// machine something. Poll after each piece.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the
+    /// machine has not changed then, but by lines that came before in the same piece.
+    pub fn response_body_at(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        piece: &[u8],
+    ) -> Result<Reading, StaleRequest> {
+        self.check_answering(id)?;
+        match self.stream.open() {
+            Some(hooks) => self.take_lines(hooks, now, id, piece),
+            None => self.response_body(id, piece),
+        }
     }
 
     /// Ends the answer: the machine learns what it says.
@@ -158,7 +198,14 @@ impl<'a, M: Machine> Session<'a, M> {
     pub fn response_end(&mut self, now: Now, id: RequestId) -> Result<(), StaleRequest> {
         self.check_answering(id)?;
         self.answering = None;
-        let response = self.store.answer.end(self.store.keep.as_mut());
+        let Store { answer, keep, .. } = &mut self.store;
+        let response = if let Some(reply) = self.stream.end(answer) {
+            Response::new(reply)
+        } else if M::USES_NODES {
+            answer.end_owned(keep.as_mut())
+        } else {
+            answer.end(keep.as_mut())
+        };
         self.machine.handle_response(now, id, response)
     }
 
@@ -278,6 +325,9 @@ impl<'a, M: Machine> Session<'a, M> {
             Output::Request(request) => request,
         };
         let (id, deadline) = (request.id, request.deadline);
+        if !self.stream.admits(&request.operation) {
+            return Err((id, Reply::WatchEnded));
+        }
         if let Some(reply) = self.store.refusal(&request.operation) {
             return Err((id, reply));
         }
@@ -296,13 +346,64 @@ impl<'a, M: Machine> Session<'a, M> {
     fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
         let request = self.machine.in_flight().filter(|request| request.id == id);
         let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
-        let (method, body) = self.store.compose(operation, &self.path)?;
+        let watch = self.stream.query(&operation);
+        let (mut node, mut adds_owner) = (None, false);
+        if M::USES_NODES {
+            node = node_of(&operation);
+            adds_owner = adds_to_owners(&operation);
+        }
+        let owner = |node| M::USES_NODES.then(|| OwnerWriting::new(node));
+        let (method, body) = self.store.compose(operation, &self.path, owner)?;
         Ok(Outgoing {
             method,
             path: &self.path,
             timeout_ms: self.timeout_ms,
             body,
+            watch,
+            node,
+            adds_owner: adds_owner && method == Method::Patch,
         })
+    }
+}
+
+/// What a success of `operation` has in its body.
+const fn content(operation: &Operation<'_>) -> Content {
+    match operation {
+        Operation::Get
+        | Operation::Create { .. }
+        | Operation::Update { .. }
+        | Operation::Watch { .. } => Content::Lease,
+        Operation::GetNode { .. } => Content::Node,
+        Operation::Delete { .. } => Content::Nothing,
+    }
+}
+
+/// The Node that `operation` reads.
+const fn node_of<'o>(operation: &Operation<'o>) -> Option<&'o str> {
+    match operation {
+        Operation::GetNode { name } => Some(*name),
+        Operation::Get
+        | Operation::Create { .. }
+        | Operation::Update { .. }
+        | Operation::Delete { .. }
+        | Operation::Watch { .. } => None,
+    }
+}
+
+/// Whether an update adds an owner to others. A merge patch would set the whole list, which is not
+/// at hand: a strategic one merges it by `uid`.
+const fn adds_to_owners(operation: &Operation<'_>) -> bool {
+    match operation {
+        Operation::Update {
+            owner: Some(change),
+            ..
+        } => change.has_others,
+        Operation::Update { owner: None, .. }
+        | Operation::Get
+        | Operation::Create { .. }
+        | Operation::GetNode { .. }
+        | Operation::Delete { .. }
+        | Operation::Watch { .. } => false,
     }
 }
 
@@ -325,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_session_adds_half_a_kilobyte_to_its_machine() {
-        assert!(size_of::<Session<'_, ()>>() <= 520);
-        assert!(size_of::<Answer>() <= 424);
+        assert!(size_of::<Session<'_, ()>>() <= 560);
+        assert!(size_of::<Answer>() <= 440);
     }
 }

@@ -36,8 +36,18 @@ fn describe_event(event: &Event, leader: Option<&str>) -> String {
 /// A request: the method, the condition of a write, and what it is for.
 #[must_use]
 pub fn describe_request(sent: &Sent) -> String {
+    if let Some(name) = &sent.node {
+        return format!("GET node {name}");
+    }
+    if let Some(version) = &sent.deletes {
+        return format!("DELETE {}", version.resource_version.as_str());
+    }
     let Some(write) = &sent.write else {
-        return "GET".to_owned();
+        let watch = sent.watch.as_ref();
+        return watch.map_or_else(
+            || "GET".to_owned(),
+            |version| format!("WATCH {}", version.as_str()),
+        );
     };
     match &write.kind {
         WriteKind::Create { by_put: false } => "POST".to_owned(),

@@ -1,5 +1,10 @@
 //! An answer: status, headers and body in, in any split; a [`Response`] out.
 
+mod node;
+mod owned;
+
+use self::owned::Beside;
+pub(crate) use self::owned::Content;
 use super::http::Headers;
 use super::json_reader::{JsonReader, Sink, Want};
 use super::keep::{Keep, Part};
@@ -33,6 +38,7 @@ pub struct Answer {
     failure: Option<BadAnswer>,
     reader: JsonReader,
     fields: Fields,
+    beside: Beside,
 }
 
 impl Answer {
@@ -46,6 +52,7 @@ impl Answer {
             failure: None,
             reader: JsonReader::new(),
             fields: Fields::new(),
+            beside: Beside::Nothing,
         }
     }
 
@@ -65,6 +72,37 @@ impl Answer {
         }
     }
 
+    /// Begins one of the objects that a stream brings, the last member of another, as the body of
+    /// an answer with the status code `status`.
+    pub(crate) fn begin_member(&mut self, status: u16, keep: Option<&mut Keep<'_>>) {
+        self.begin(status, keep);
+        self.reader = JsonReader::of_member();
+    }
+
+    /// Ends such an object: it is a Lease, and then `keep` is whole.
+    pub(crate) fn close_member(&mut self, keep: Option<&mut Keep<'_>>) -> Result<(), BadAnswer> {
+        self.fields.lease.finish()?;
+        if let Some(keep) = keep {
+            keep.finish();
+        }
+        Ok(())
+    }
+
+    /// Whether the object, and the one that holds it, have been read to their end.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.failure.is_none() && self.reader.finish().is_ok()
+    }
+
+    /// What is wrong with what has been read.
+    pub(crate) const fn failure(&self) -> Option<BadAnswer> {
+        self.failure
+    }
+
+    /// Nothing that follows can be read.
+    pub(crate) const fn fail(&mut self, failure: BadAnswer) {
+        self.failure = Some(failure);
+    }
+
     /// Takes one header. All but `Date` and `Retry-After` may be left out.
     pub fn header(&mut self, name: &[u8], value: &[u8]) {
         self.headers.take(name, value);
@@ -72,26 +110,15 @@ impl Answer {
 
     /// Takes the next piece of the body, of any length.
     pub fn body(&mut self, piece: &[u8], keep: Option<&mut Keep<'_>>) -> Reading {
-        if self.failure.is_some() {
-            return Reading::Enough;
-        }
-        let piece_length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
-        self.length = self.length.saturating_add(piece_length);
-        if self.length > BODY_MAX {
-            self.failure = Some(BadAnswer::TooLong);
+        if self.is_over(piece) {
             return Reading::Enough;
         }
         let mut sink = FieldSink {
             fields: &mut self.fields,
             keep: keep.filter(|_| is_success(self.status)),
         };
-        match self.reader.feed(&mut sink, piece) {
-            Ok(()) => Reading::More,
-            Err(failure) => {
-                self.failure = Some(failure);
-                Reading::Enough
-            }
-        }
+        let read = self.reader.feed(&mut sink, piece);
+        self.took(read)
     }
 
     /// Ends the answer: what it says. Only a good one makes `keep` whole.
@@ -121,6 +148,27 @@ impl Answer {
             server_time: self.headers.server_time,
             retry_after: self.headers.retry_after(status.retry_after_s),
             reply,
+        }
+    }
+
+    /// Counts the piece, and says whether it is of no use.
+    fn is_over(&mut self, piece: &[u8]) -> bool {
+        let piece_length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        self.length = self.length.saturating_add(piece_length);
+        if self.failure.is_none() && self.length > BODY_MAX {
+            self.failure = Some(BadAnswer::TooLong);
+        }
+        self.failure.is_some()
+    }
+
+    /// Notes how far the reading went.
+    const fn took(&mut self, read: Result<(), BadAnswer>) -> Reading {
+        match read {
+            Ok(()) => Reading::More,
+            Err(failure) => {
+                self.failure = Some(failure);
+                Reading::Enough
+            }
         }
     }
 

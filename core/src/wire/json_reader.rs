@@ -162,8 +162,19 @@ impl JsonReader {
         }
     }
 
+    /// A reader of an object that is the last member of another, whose key has been read.
+    pub(crate) const fn of_member() -> Self {
+        Self {
+            state: State::Value,
+            depth: 1,
+            watched: 1,
+            braces: 1,
+            ..Self::new()
+        }
+    }
+
     /// Reads the next bytes.
-    pub(crate) fn feed<S: Sink>(&mut self, sink: &mut S, bytes: &[u8]) -> Result<(), BadAnswer> {
+    pub(crate) fn feed(&mut self, sink: &mut dyn Sink, bytes: &[u8]) -> Result<(), BadAnswer> {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
             rest = match self.state {
@@ -233,14 +244,14 @@ impl JsonReader {
         self.braces & 1 == 1
     }
 
-    fn emit_raw<S: Sink>(&self, sink: &mut S, piece: &[u8]) {
+    fn emit_raw(&self, sink: &mut dyn Sink, piece: &[u8]) {
         if self.raw {
             sink.raw(piece);
         }
     }
 
     /// Takes the first byte of a token.
-    fn token<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+    fn token(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
         match self.state {
             State::Start if byte != b'{' => Err(BadAnswer::NotJson),
             State::Start | State::Value => self.value(sink, byte),
@@ -283,7 +294,7 @@ impl JsonReader {
         }
     }
 
-    fn key_begin<S: Sink>(&mut self, sink: &mut S) {
+    fn key_begin(&mut self, sink: &mut dyn Sink) {
         self.state = State::Text;
         self.is_key = true;
         self.heard = self.is_watched();
@@ -302,7 +313,7 @@ impl JsonReader {
     }
 
     /// Begins a value; one that the sink wants otherwise is an error.
-    fn value<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+    fn value(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
         self.emit_raw(sink, &[byte]);
         let (wanted_as, state) = match byte {
             b'{' => (Want::Object, State::KeyOrEnd),
@@ -333,7 +344,7 @@ impl JsonReader {
         }
     }
 
-    fn open<S: Sink>(&mut self, sink: &mut S, is_object: bool) -> Result<(), BadAnswer> {
+    fn open(&mut self, sink: &mut dyn Sink, is_object: bool) -> Result<(), BadAnswer> {
         if self.depth >= DEPTH_MAX {
             return Err(BadAnswer::TooDeep);
         }
@@ -347,7 +358,7 @@ impl JsonReader {
         Ok(())
     }
 
-    fn close<S: Sink>(&mut self, sink: &mut S, byte: u8) -> Result<(), BadAnswer> {
+    fn close(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
         let was_watched = self.is_watched();
         self.depth = self.depth.saturating_sub(1);
         self.braces >>= 1;
@@ -362,7 +373,7 @@ impl JsonReader {
     }
 
     /// Ends a value of any kind.
-    fn value_end<S: Sink>(&mut self, sink: &mut S) {
+    fn value_end(&mut self, sink: &mut dyn Sink) {
         self.state = if self.depth == 0 {
             State::Done
         } else {
@@ -374,9 +385,9 @@ impl JsonReader {
         }
     }
 
-    fn literal<S: Sink>(
+    fn literal(
         &mut self,
-        sink: &mut S,
+        sink: &mut dyn Sink,
         literal: Literal,
         byte: u8,
     ) -> Result<(), BadAnswer> {
@@ -397,12 +408,7 @@ impl JsonReader {
     }
 
     /// Takes the next byte of a number, or ends it: says which.
-    fn number<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        number: Number,
-        byte: u8,
-    ) -> Result<bool, BadAnswer> {
+    fn number(&mut self, sink: &mut dyn Sink, number: Number, byte: u8) -> Result<bool, BadAnswer> {
         let Some(next) = number.next(byte) else {
             if !number.may_end() {
                 return Err(BadAnswer::Malformed);

@@ -72,7 +72,7 @@ fn its_own_failures_have_codes_of_their_own() {
         let said = text(&output.stderr).to_owned();
         (output.status.code().unwrap(), said)
     };
-    let (code, said) = run(&["run", "--lease", "job", "--", "true"]);
+    let (code, said) = run(&["run", "--lease", "a/b/c", "--", "true"]);
     assert_eq!(code, 2);
     assert!(said.contains("expected NAMESPACE/NAME"), "{said}");
     assert_eq!(run(&["run", "--lease", "a/b"]).0, 2);

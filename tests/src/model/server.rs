@@ -109,7 +109,10 @@ impl Wish {
             transitions: spec.lease_transitions,
         };
         match operation {
-            Operation::Get => Self::Get,
+            Operation::Get | Operation::Watch { .. } => Self::Get,
+            Operation::GetNode { .. } | Operation::Delete { .. } => {
+                unreachable!("no elector asks for that")
+            }
             Operation::Create { spec, .. } => Self::Create(written(spec)),
             Operation::Update { spec, version, .. } => Self::Update {
                 record: written(spec),

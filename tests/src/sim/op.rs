@@ -65,7 +65,10 @@ impl Op {
 impl From<Operation<'_>> for Op {
     fn from(operation: Operation<'_>) -> Self {
         match operation {
-            Operation::Get => Self::Get,
+            Operation::GetNode { .. } | Operation::Delete { .. } => {
+                panic!("no elector asks for that")
+            }
+            Operation::Get | Operation::Watch { .. } => Self::Get,
             Operation::Create { spec, by_put, .. } => Self::Create {
                 spec: RecordSpec::from(spec),
                 by_put,

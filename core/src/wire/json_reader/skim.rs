@@ -9,9 +9,9 @@ impl JsonReader {
     /// string, are plain and whole; returns the rest.
     ///
     /// As [`skim`](Self::skim), it is only a shorter way to the same state.
-    pub(super) fn members<'c, S: Sink>(
+    pub(super) fn members<'c>(
         &mut self,
-        sink: &mut S,
+        sink: &mut dyn Sink,
         bytes: &'c [u8],
     ) -> Result<&'c [u8], BadAnswer> {
         let mut rest = bytes;
@@ -49,7 +49,7 @@ impl JsonReader {
     ///
     /// It stops in front of all else, errors too, and the general rules go on from there: it is
     /// only ever a shorter way to the same state.
-    pub(super) fn skim<'c, S: Sink>(&mut self, sink: &mut S, bytes: &'c [u8]) -> &'c [u8] {
+    pub(super) fn skim<'c>(&mut self, sink: &mut dyn Sink, bytes: &'c [u8]) -> &'c [u8] {
         let (mut state, mut depth, mut braces) = (self.state, self.depth, self.braces);
         let mut rest = bytes;
         loop {

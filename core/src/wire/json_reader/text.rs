@@ -35,9 +35,9 @@ impl Utf8Tail {
 
 impl JsonReader {
     /// Reads plain bytes and the one after them; returns the rest.
-    pub(super) fn text<'c, S: Sink>(
+    pub(super) fn text<'c>(
         &mut self,
-        sink: &mut S,
+        sink: &mut dyn Sink,
         bytes: &'c [u8],
     ) -> Result<&'c [u8], BadAnswer> {
         let (plain, rest) = bytes
@@ -67,11 +67,7 @@ impl JsonReader {
     }
 
     /// Takes a byte inside an escape or a character of several bytes.
-    pub(super) fn in_character<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        byte: u8,
-    ) -> Result<(), BadAnswer> {
+    pub(super) fn in_character(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
         self.emit_raw(sink, &[byte]);
         self.state = match self.state {
             State::Utf8(tail) => {
@@ -131,7 +127,7 @@ impl JsonReader {
     }
 
     /// Takes a whole code unit; a surrogate without its other half is an error.
-    fn unit_end<S: Sink>(&mut self, sink: &mut S) -> Result<State, BadAnswer> {
+    fn unit_end(&mut self, sink: &mut dyn Sink) -> Result<State, BadAnswer> {
         let unit = u32::from(self.unit);
         let high = u32::from(core::mem::take(&mut self.high));
         let point = match (high, unit) {
@@ -149,7 +145,7 @@ impl JsonReader {
         Ok(State::Text)
     }
 
-    fn hear<S: Sink>(&mut self, sink: &mut S, piece: &[u8]) -> Result<(), BadAnswer> {
+    fn hear(&mut self, sink: &mut dyn Sink, piece: &[u8]) -> Result<(), BadAnswer> {
         if !self.heard {
             return Ok(());
         }
@@ -160,7 +156,7 @@ impl JsonReader {
         Ok(())
     }
 
-    fn text_end<S: Sink>(&mut self, sink: &mut S) -> Result<(), BadAnswer> {
+    fn text_end(&mut self, sink: &mut dyn Sink) -> Result<(), BadAnswer> {
         if !self.is_key {
             if self.heard {
                 sink.end()?;

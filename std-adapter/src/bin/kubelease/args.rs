@@ -22,7 +22,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a command while this process leads, and at no other time.
     #[cfg(target_os = "linux")]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// What durations promise: takeovers, outages survived, clocks tolerated.
     Timing(TimingReportArgs),
     /// Run the API server for tests until a signal comes.
@@ -67,7 +67,8 @@ pub(crate) struct OutputArgs {
 /// The lease that a command is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseName {
-    pub(crate) namespace: String,
+    /// Unless said: the kubeconfig's, or the pod's own.
+    pub(crate) namespace: Option<String>,
     pub(crate) name: String,
 }
 
@@ -75,18 +76,16 @@ impl core::str::FromStr for LeaseName {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (namespace, name) = text
-            .split_once('/')
-            .ok_or("expected NAMESPACE/NAME, found no `/`")?;
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name),
+            None => (None, text),
+        };
+        if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
+            return Err("expected NAMESPACE/NAME or NAME, found another text");
+        }
         Ok(Self {
-            namespace: namespace.to_owned(),
+            namespace,
             name: name.to_owned(),
         })
-    }
-}
-
-impl core::fmt::Display for LeaseName {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
     }
 }

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use futures_core::Stream;
-use kubelease::{Changes, Event, Handle, StopReason, Timing};
+use kubelease::{Changes, Elector, Event, Handle, StopReason, Timing};
 use rustix::process::{getpid, set_child_subreaper};
 use tokio::runtime;
 
@@ -37,7 +37,7 @@ use crate::timing::TimingArgs;
 #[command(after_long_help = PROMISES)]
 pub(crate) struct RunArgs {
     /// The lease.
-    #[arg(long, value_name = "NAMESPACE/NAME")]
+    #[arg(long, value_name = "[NAMESPACE/]NAME")]
     lease: LeaseName,
     /// The name of this candidate, which no other living process may have; the host name and 128
     /// random bits unless said.
@@ -94,7 +94,8 @@ stopped by a store that compares KUBELEASE_FENCE.";
 /// One `run`, from its start to its end.
 #[derive(Debug)]
 struct Run {
-    args: RunArgs,
+    args: Box<RunArgs>,
+    lease: String,
     timing: Timing,
     handle: Handle,
     events: Changes,
@@ -106,7 +107,7 @@ struct Run {
 }
 
 /// Runs for election, and runs the command.
-pub(crate) fn run(args: RunArgs) -> Outcome {
+pub(crate) fn run(args: Box<RunArgs>) -> Outcome {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime
         .map_err(Failure::from)
@@ -114,16 +115,16 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
         .map_err(|failure| failure.with_code(RUN_FAILED))
 }
 
-async fn supervise(args: RunArgs) -> Outcome {
+async fn supervise(args: Box<RunArgs>) -> Outcome {
     // Whatever the guard leaves behind comes to this process.
     set_child_subreaper(Some(getpid()))?;
     let timing = args.timing.timing()?;
     let signals = Signals::new()?;
-    let connection = args.connect.connect(&args.lease.namespace)?;
-    let mut builder = connection
-        .builder
-        .clone()
-        .namespace(&args.lease.namespace)
+    let connected = args.connect.connect()?;
+    let namespace = connected.namespace(&args.lease)?;
+    let mut builder = Elector::builder()
+        .connection(connected.connection.clone())
+        .namespace(&namespace)
         .name(&args.lease.name)
         .timing(timing)
         // The command of an earlier life may still run: it is waited out.
@@ -134,6 +135,7 @@ async fn supervise(args: RunArgs) -> Outcome {
     let handle = builder.start()?;
     let run = Run {
         events: handle.changes(),
+        lease: format!("{namespace}/{}", args.lease.name),
         args,
         timing,
         handle,
@@ -141,11 +143,11 @@ async fn supervise(args: RunArgs) -> Outcome {
         stopped_by: None,
         complaint: None,
     };
-    run.to_the_end().await
+    run.live().await
 }
 
 impl Run {
-    async fn to_the_end(mut self) -> Outcome {
+    async fn live(mut self) -> Outcome {
         let code = loop {
             if !self.stand_by().await? {
                 break by_signal(self.stopped_by.unwrap_or_default());
@@ -174,7 +176,7 @@ impl Run {
     async fn stand_by(&mut self) -> Result<bool, Failure> {
         self.say(format_args!(
             "standing by for {} as {}",
-            self.args.lease,
+            self.lease,
             self.handle.identity()
         ));
         while self.handle.guard().is_none() {
@@ -217,7 +219,7 @@ impl Run {
                     StopReason::Deadline => "no renewal was acknowledged in time",
                     StopReason::Lost => "another holder, or none, was seen",
                     StopReason::ClockReset => "the clock went back",
-                    _ => "it was given up",
+                    StopReason::SteppedDown | StopReason::Stopped | _ => "it was given up",
                 };
                 self.say(format_args!("term {term} is over: {why}"));
             }
@@ -235,7 +237,13 @@ impl Run {
             Event::IdentityCollision => {
                 self.say(format_args!("another process has the same identity"));
             }
-            _ => {}
+            Event::StartedLeading { .. }
+            | Event::LeaseRecreated
+            | Event::LeaseBeingDeleted
+            | Event::VersionWentBack
+            | Event::NodeNotReady(_)
+            | Event::Finished(_)
+            | _ => {}
         }
     }
 

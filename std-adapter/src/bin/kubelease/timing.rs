@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn timing(words: &str) -> Result<Timing, Failure> {
-        let words = std::iter::once("x").chain(words.split_whitespace());
+        let words = core::iter::once("x").chain(words.split_whitespace());
         Line::try_parse_from(words).unwrap().timing.timing()
     }
 

@@ -33,9 +33,12 @@ pub(super) fn receive(over: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut pieces = [IoSliceMut::new(&mut byte)];
     recvmsg(over, &mut pieces, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    let descriptors = ancillary.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
-        _ => None,
+    let descriptors = ancillary.drain().filter_map(|message| {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            Some(descriptors)
+        } else {
+            None
+        }
     });
     descriptors
         .flatten()

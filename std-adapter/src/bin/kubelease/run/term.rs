@@ -56,7 +56,7 @@ pub(super) async fn lead(run: &mut Run) -> Result<TermEnd, Failure> {
         killed_at: None,
         killing_at: None,
     };
-    Ok(leading.to_the_end(run).await)
+    Ok(leading.live(run).await)
 }
 
 /// When a command has to end that may run until `until`.
@@ -74,7 +74,7 @@ fn environment(run: &Run, guard: &Guard) -> Vec<(&'static str, String)> {
     let token = guard.fence().and_then(|fence| fence.token());
     let mut environment = vec![
         ("KUBELEASE_IDENTITY", run.handle.identity().to_owned()),
-        ("KUBELEASE_LEASE", run.args.lease.to_string()),
+        ("KUBELEASE_LEASE", run.lease.clone()),
         ("KUBELEASE_TERM", guard.term().to_string()),
     ];
     let fence = token.map(|token| token.to_string());
@@ -105,7 +105,7 @@ struct Leading {
 }
 
 impl Leading {
-    async fn to_the_end(mut self, run: &mut Run) -> TermEnd {
+    async fn live(mut self, run: &mut Run) -> TermEnd {
         let clock = SystemClock::new();
         let period = run.timing.retry_period.as_millis() / LOOKS;
         let grace = run.timing.report().grace.as_millis() / 4;
