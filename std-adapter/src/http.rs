@@ -1,10 +1,7 @@
 //! The core's requests over reqwest.
 
-use core::error::Error;
-use core::fmt::Write;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -12,57 +9,13 @@ use kubelease_core::drive::{Piece, Transport};
 use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{
-    Certificate, Client, Proxy, RequestBuilder, Response, StatusCode, Url, redirect, retry,
-};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use reqwest::{RequestBuilder, Response, StatusCode};
 
-/// Idle connections end here: the server closes its side at 90 s, and a request that meets the
-/// closing has an unknown outcome.
-const IDLE_MAX: Duration = Duration::from_secs(60);
-
-/// Never one that begins with `curl`, `Wget` or `Mozilla`: those get pretty-printed answers.
-const USER_AGENT: &str = concat!("kubelease/", env!("CARGO_PKG_VERSION"));
+use crate::line::Line;
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
-
-/// Where the server is, and how to talk to it.
-#[derive(Clone, Debug)]
-pub(crate) struct Server {
-    pub(crate) url: Url,
-    /// Marked as sensitive, so that no `Debug` shows it.
-    pub(crate) authorization: Option<HeaderValue>,
-    /// The only certificates that are trusted; the platform's where there are none.
-    pub(crate) ca: Vec<Certificate>,
-    pub(crate) proxy: Option<Proxy>,
-    /// Bounds a dial that outlives its request.
-    pub(crate) connect_timeout: Duration,
-}
-
-impl Server {
-    /// A client of its own: HTTP/1.1 alone, since one silent HTTP/2 connection would swallow every
-    /// later request, and without redirects, retries or proxies that nobody asked for.
-    pub(crate) fn client(&self) -> reqwest::Result<Client> {
-        let mut builder = Client::builder()
-            .user_agent(USER_AGENT)
-            .http1_only()
-            .redirect(redirect::Policy::none())
-            .retry(retry::never())
-            .no_proxy()
-            .tcp_nodelay(true)
-            .connect_timeout(self.connect_timeout)
-            .pool_idle_timeout(IDLE_MAX)
-            .pool_max_idle_per_host(1);
-        if let Some(proxy) = &self.proxy {
-            builder = builder.proxy(proxy.clone());
-        }
-        if !self.ca.is_empty() {
-            builder = builder.tls_certs_only(self.ca.iter().cloned());
-        }
-        builder.build()
-    }
-}
 
 /// How the talk with the server goes, for people: what handles and the transport share.
 #[derive(Clone, Debug, Default)]
@@ -104,11 +57,12 @@ impl Traffic {
 /// One request at a time to one server.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
-    server: Server,
-    client: Client,
+    line: Line,
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
+    /// Whether there were credentials for this request.
+    is_sent: bool,
     /// Whether the words for how this request ended are set.
     is_explained: bool,
     traffic: Traffic,
@@ -132,12 +86,13 @@ enum Step {
 }
 
 impl HttpTransport {
-    pub(crate) const fn new(server: Server, client: Client, traffic: Traffic) -> Self {
+    /// A transport that has sent nothing.
+    pub(crate) const fn new(line: Line, traffic: Traffic) -> Self {
         Self {
-            server,
-            client,
+            line,
             answer: None,
             step: Step::End,
+            is_sent: false,
             is_explained: false,
             traffic,
         }
@@ -151,19 +106,8 @@ impl HttpTransport {
             Method::Patch => reqwest::Method::PATCH,
             Method::Delete => reqwest::Method::DELETE,
         };
-        // The URL may have a path of its own, as behind a proxy for many clusters.
-        let url = format!(
-            "{}{}",
-            self.server.url.as_str().trim_end_matches('/'),
-            request.target
-        );
-        let mut builder = self
-            .client
-            .request(method, url)
-            .header(ACCEPT, request.accept);
-        if let Some(authorization) = &self.server.authorization {
-            builder = builder.header(AUTHORIZATION, authorization);
-        }
+        let builder = self.line.request(method, request.target);
+        let mut builder = builder.header(ACCEPT, request.accept);
         if let Some(content_type) = request.content_type {
             builder = builder
                 .header(CONTENT_TYPE, content_type)
@@ -176,17 +120,27 @@ impl HttpTransport {
     fn fail(&mut self, error: reqwest::Error) -> Failure {
         let failure = classify(&error);
         self.answer = None;
-        self.traffic.set_error(Some(describe(error)));
-        self.is_explained = true;
+        let text = self.line.explain(error);
+        self.explain(text);
         failure
+    }
+
+    fn explain(&mut self, text: String) {
+        self.traffic.set_error(Some(text));
+        self.is_explained = true;
     }
 }
 
 impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
+        (self.is_sent, self.is_explained) = (false, false);
+        if let Err(error) = self.line.renew().await {
+            self.explain(error.to_string());
+            return Err(Failure::NotSent);
+        }
+        self.is_sent = true;
         self.traffic.count_request();
-        self.is_explained = false;
         match self.request(request).send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
@@ -236,20 +190,18 @@ impl Transport for HttpTransport {
                 let status = answer.response.status();
                 format!("the server answered {status}, and the rest was not read")
             }
-            None => "the request was given up without an answer".to_owned(),
+            None if self.is_sent => "the request was given up without an answer".to_owned(),
+            None => "no credentials were issued in time for the request".to_owned(),
         };
         self.traffic.set_error(Some(given_up));
     }
 
     fn reconnect(&mut self) {
-        // The same settings made a client before; should they fail now, the old one is no worse.
-        if let Ok(client) = self.server.client() {
-            self.client = client;
-        }
+        self.line.reconnect();
     }
 
     fn refresh_credentials(&mut self) {
-        // The token was given once and for all: there is nothing to read again.
+        self.line.reject();
     }
 }
 
@@ -289,21 +241,9 @@ fn classify(error: &reqwest::Error) -> Failure {
     }
 }
 
-/// The error and its causes, without the URL.
-pub(crate) fn describe(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing into a String does not fail.
-        let _ = write!(text, ": {error}");
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
     use std::io::{Read, Write as _};
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::{self, Receiver};
@@ -311,8 +251,11 @@ mod tests {
 
     use kubelease_core::session::{Action, UpdateMode};
     use kubelease_core::time::Now;
+    use reqwest::Url;
 
     use super::*;
+    use crate::clock::SharedClock;
+    use crate::connection::{Connection, USER_AGENT};
     use crate::settings::Settings;
 
     const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
@@ -350,15 +293,10 @@ mod tests {
     }
 
     fn transport(url: Url) -> HttpTransport {
-        let server = Server {
-            url,
-            authorization: None,
-            ca: Vec::new(),
-            proxy: None,
-            connect_timeout: Duration::from_secs(5),
-        };
-        let client = server.client().unwrap();
-        HttpTransport::new(server, client, Traffic::default())
+        let connection = Connection::to(url);
+        let clock = SharedClock(crate::clock::system().unwrap());
+        let line = Line::new(&connection, clock, Duration::from_secs(5)).unwrap();
+        HttpTransport::new(line, Traffic::default())
     }
 
     /// Sends an elector's first request.

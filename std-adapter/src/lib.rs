@@ -57,12 +57,16 @@
 
 mod builder;
 mod changes;
+mod client;
 mod clock;
+mod connection;
+mod credentials;
 mod error;
 mod guard;
 mod handle;
 mod http;
 mod identity;
+mod line;
 mod settings;
 mod state;
 mod task;
@@ -78,12 +82,15 @@ pub use kubelease_core::wire::path::PathError;
 
 pub use builder::{Builder, Elector};
 pub use changes::Changes;
+pub use client::{ApiAnswer, ApiClient, ApiError};
 pub use clock::Clock;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use clock::SystemClock;
+pub use connection::{Connection, ConnectionError};
 pub use error::{ShutdownError, StartError};
 pub use guard::Guard;
 pub use handle::Handle;
+pub use identity::unique_identity;
 
 /// The programs on the front page, which have to compile.
 #[cfg(doctest)]

@@ -9,12 +9,15 @@ use steps::{TICK, drain, later};
 pub use steps::{order, unchanged};
 
 use kubelease_core::elector::Timing;
-use kubelease_core::protocol::{Changes, Event, StopReason};
+use kubelease_core::protocol::{Changes, Event, RequestId, StopReason, WatchEvent};
 use kubelease_core::time::{Duration, Instant, Now};
 
-use crate::book::{Book, CLAMPED_STEP_BACK};
+use crate::book::{Book, CLAMPED_STEP_BACK, INSTANT_MAX};
 use crate::seen::{Seen, Sent, WriteKind};
 use crate::subject::Subject;
+
+/// Longest silence of a watch, where the retry period is not longer.
+const SILENCE_MAX: Duration = Duration::from_secs(90);
 
 /// Checks one output against the book, and notes it there.
 #[track_caller]
@@ -81,7 +84,13 @@ fn note_event(book: &mut Book, event: Event, timing: &Timing) {
 /// What any request must keep: its deadline, and what may leave while a term is announced.
 #[track_caller]
 fn check_request(book: &Book, sent: &Sent, now: Now, timing: &Timing) {
-    let plain = book.largest.saturating_add(timing.request_timeout);
+    let timeout = if sent.watch.is_some() {
+        assert!(book.announced.is_none(), "rule 14: a leader watches");
+        SILENCE_MAX.max(timing.retry_period)
+    } else {
+        timing.request_timeout
+    };
+    let plain = book.largest.saturating_add(timeout);
     if let Some(until) = book.leading_until() {
         assert_eq!(
             sent.deadline,
@@ -134,7 +143,29 @@ pub fn settled<M: Subject>(machine: &M, book: &Book, timing: &Timing, last: &See
     };
     truth(machine, book, timing, effective.instant);
     steady(machine, book, last, now, effective);
+    if let Some(flight) = &book.flight {
+        let (id, deadline) = (flight.sent.id, flight.sent.deadline);
+        if flight.sent.watch.is_none() {
+            hears_nothing(machine, id, effective);
+        }
+        if deadline <= INSTANT_MAX {
+            hears_nothing(machine, id, later(effective, deadline));
+        }
+    }
+    let unknown = RequestId::from_number(u32::MAX);
+    for id in book.dead.iter().copied().chain([unknown]) {
+        hears_nothing(machine, id, effective);
+    }
     resets(machine, book, last, effective);
+}
+
+/// L5 and L8: a line of a watch that is none, or not any more, is an error and changes nothing.
+#[track_caller]
+fn hears_nothing<M: Subject>(machine: &M, id: RequestId, now: Now) {
+    let mut told = machine.clone();
+    let result = told.handle_watch(now, id, WatchEvent::Error);
+    assert!(result.is_err(), "L5: a line of a dead watch was taken");
+    unchanged(machine, &told, now, false);
 }
 
 /// L6: a longer step back is a reset, which ends leadership.

@@ -54,6 +54,8 @@ impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
             }
             (Reply::Invalid, _) => self.refused(kind, TroubleKind::Invalid),
             (Reply::Refused(status), _) => self.refused(kind, TroubleKind::Refused(status)),
+            // No heart watches.
+            (Reply::WatchEnded, _) => self.unreadable(kind, BadAnswer::NotALease),
             (Reply::TooLarge, _) => self.refused(kind, TroubleKind::TooLarge),
         }
     }

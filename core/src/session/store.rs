@@ -68,12 +68,27 @@ impl<'a> Store<'a> {
             Operation::Get
             | Operation::Create { .. }
             | Operation::GetNode { .. }
-            | Operation::Delete { .. } => None,
+            | Operation::Delete { .. }
+            | Operation::Watch { .. } => None,
             Operation::Update { version, .. } => match self.update_form(version) {
                 UpdateForm::Patch | UpdateForm::Put => None,
                 UpdateForm::Unkept => Some(Reply::Conflict),
                 UpdateForm::TooLarge => Some(Reply::TooLarge),
             },
+        }
+    }
+
+    /// What the machine does not write stays as it was read: the keep has no place for the members
+    /// that are known.
+    fn completed<'s>(&self, spec: LeaseSpec<'s>) -> LeaseSpec<'s> {
+        let read = self.answer.record().spec.as_ref();
+        let acquired = read.and_then(|read| read.acquire_time.timestamp());
+        let transitions = read.and_then(|read| read.lease_transitions);
+        let kept = transitions.and_then(|count| u32::try_from(count).ok());
+        LeaseSpec {
+            acquire_time: spec.acquire_time.or(acquired),
+            lease_transitions: spec.lease_transitions.or(kept),
+            ..spec
         }
     }
 
@@ -85,7 +100,9 @@ impl<'a> Store<'a> {
         owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
     ) -> Result<(Method, Body<'s>), RequestError> {
         match operation {
-            Operation::Get | Operation::GetNode { .. } => Ok((Method::Get, Body::Nothing)),
+            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => {
+                Ok((Method::Get, Body::Nothing))
+            }
             Operation::Delete { version } => Ok((Method::Delete, Body::Delete { version })),
             Operation::Create {
                 spec,
@@ -121,17 +138,7 @@ impl<'a> Store<'a> {
                     Ok((Method::Patch, body))
                 }
                 (UpdateForm::Put, Some(keep)) => {
-                    // What the machine does not write stays as it was read: the keep has no place
-                    // for the members that are known.
-                    let read = self.answer.record().spec.as_ref();
-                    let acquired = read.and_then(|read| read.acquire_time.timestamp());
-                    let transitions = read.and_then(|read| read.lease_transitions);
-                    let kept = transitions.and_then(|count| u32::try_from(count).ok());
-                    let spec = LeaseSpec {
-                        acquire_time: spec.acquire_time.or(acquired),
-                        lease_transitions: spec.lease_transitions.or(kept),
-                        ..spec
-                    };
+                    let spec = self.completed(spec);
                     let body = Body::Replace {
                         path,
                         spec,
