@@ -7,7 +7,7 @@ use std::thread::sleep;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Line, Stage};
-use crate::process::{is_alive, until};
+use crate::process::{dev_server, is_alive, until};
 
 /// Beyond the lease of 3 s, so that another may have taken over since.
 const BEYOND: Duration = Duration::from_millis(4_500);
@@ -99,6 +99,26 @@ fn an_outage_ends_the_command_and_its_end_begins_a_new_term() {
     until("the command is dead", || !is_alive(command(&first)));
     sleep(Duration::from_secs(2));
     stage.server.resume();
+    until("a second term", || stage.terms().len() == 2);
+    sleep(Duration::from_secs(1));
+    let terms = stage.terms();
+    assert_eq!(terms.len(), 2);
+    assert!(terms[0].1.at - first.at < DEADLINE_S, "{terms:?}");
+}
+
+/// A server that is stopped takes connections and says nothing.
+#[test]
+fn a_dev_server_that_says_nothing_ends_the_command_in_time() {
+    let (server, url) = dev_server(&[]);
+    let mut stage = Stage::new("silence");
+    stage.url = url;
+    let _a = stage.candidate_after("a", &[], "trap '' TERM");
+    let first = stage.leader("a", 0);
+    let _b = stage.candidate("b", &[]);
+    server.signal(Signal::STOP);
+    until("the command is dead", || !is_alive(command(&first)));
+    sleep(Duration::from_secs(2));
+    server.signal(Signal::CONT);
     until("a second term", || stage.terms().len() == 2);
     sleep(Duration::from_secs(1));
     let terms = stage.terms();
