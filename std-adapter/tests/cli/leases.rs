@@ -196,6 +196,21 @@ fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
 }
 
 #[test]
+fn a_dev_server_with_tls_is_trusted_by_its_authority_alone() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dev-server.crt");
+    let ca = file.to_str().unwrap();
+    let (_server, url) = dev_server(&["--tls-ca", ca]);
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let words = ["run", "-q", "--server", &url, "--lease", "default/x"];
+    let run = output(&[&words[..], &["--ca", ca, "--", "echo", "leading"]].concat());
+    assert_eq!((code(&run), text(&run.stdout)), (0, "leading\n"));
+    let status = output(&["status", "default/x", "--server", &url]);
+    assert_eq!(code(&status), 1);
+    assert!(text(&status.stderr).contains("certificate"), "{status:?}");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
 fn a_simulation_draws_a_lane_for_each_candidate() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulated.svg");
     let name = file.to_str().unwrap();

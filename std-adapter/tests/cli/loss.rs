@@ -159,6 +159,20 @@ fn a_killed_guard_takes_the_command_and_kubelease_along() {
 }
 
 #[test]
+fn a_command_whose_both_keepers_are_killed_dies_too() {
+    let stage = Stage::new("both");
+    let a = stage.candidate_after("a", &[], "trap '' TERM");
+    let first = stage.leader("a", 0);
+    let guard = a.guard();
+    a.signal(Signal::STOP);
+    kill_process(guard, Signal::STOP).unwrap();
+    a.signal(Signal::KILL);
+    kill_process(guard, Signal::KILL).unwrap();
+    let took = until("the command is dead", || !is_alive(command(&first)));
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
 fn a_kubelease_that_wakes_too_late_kills_before_anything_else() {
     let stage = Stage::new("wake");
     let mut a = stage.candidate_after("a", &[], "trap '' TERM");
