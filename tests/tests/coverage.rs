@@ -51,9 +51,9 @@ fn is_scenario(number: &str) -> bool {
     number.strip_prefix('b').is_some_and(is_digits)
 }
 
-/// `le_01`, `mt_01`.
+/// `le_01`, `mt_01`, `hb_01`.
 fn is_clause(number: &str) -> bool {
-    ["le_", "mt_"]
+    ["le_", "mt_", "hb_"]
         .iter()
         .any(|kind| number.strip_prefix(kind).is_some_and(is_digits))
 }
