@@ -197,7 +197,8 @@ impl Drop for Plugin {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
