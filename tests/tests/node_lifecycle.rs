@@ -57,7 +57,7 @@ struct World {
 }
 
 impl World {
-    fn new(config: HeartbeatConfig, identity: HeartbeatIdentity<'static>) -> Self {
+    fn new(config: HeartbeatConfig, identity: HeartbeatIdentity<&'static str>) -> Self {
         Self {
             h: heart(config, identity),
             server: HeartServer::with_node("u1"),

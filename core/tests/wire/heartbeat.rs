@@ -38,7 +38,7 @@ const NODE_BODY: &str = concat!(
 
 /// A heart, its clock, and what it said last.
 struct Client<'a> {
-    session: Session<'a, Heartbeat<'static>>,
+    session: Session<'a, Heartbeat<&'static HeartbeatConfig, &'static str>>,
     now: Now,
     id: RequestId,
     events: Vec<Event>,
@@ -56,13 +56,13 @@ struct Sent {
 }
 
 impl<'a> Client<'a> {
-    fn new(identity: HeartbeatIdentity<'static>, mode: UpdateMode<'a>) -> Self {
+    fn new(identity: HeartbeatIdentity<&'static str>, mode: UpdateMode<'a>) -> Self {
         Self::with(&CONFIG, identity, mode)
     }
 
     fn with(
         config: &'static HeartbeatConfig,
-        identity: HeartbeatIdentity<'static>,
+        identity: HeartbeatIdentity<&'static str>,
         mode: UpdateMode<'a>,
     ) -> Self {
         let wall = Timestamp::parse("2026-01-02T03:06:07.000008Z").unwrap();
@@ -158,9 +158,9 @@ fn job() -> Value {
     })
 }
 
-const IDENTITY: HeartbeatIdentity<'static> = HeartbeatIdentity::of_node(NODE);
+const IDENTITY: HeartbeatIdentity<&'static str> = HeartbeatIdentity::of_node(NODE);
 
-const KNOWN: HeartbeatIdentity<'static> = HeartbeatIdentity {
+const KNOWN: HeartbeatIdentity<&'static str> = HeartbeatIdentity {
     node_uid: Some(NODE_UID),
     ..IDENTITY
 };

@@ -25,7 +25,7 @@ fn config(source: &mut Source<'_>) -> HeartbeatConfig {
     }
 }
 
-fn identity<'a>(text: &'a str, source: &mut Source<'_>) -> HeartbeatIdentity<'a> {
+fn identity<'a>(text: &'a str, source: &mut Source<'_>) -> HeartbeatIdentity<&'a str> {
     HeartbeatIdentity {
         holder: text,
         node: source.flag().then_some(text),
@@ -65,7 +65,7 @@ pub fn beats(input: &[u8], source: &mut Source<'_>) -> u64 {
     seen
 }
 
-fn step(heart: &mut Heartbeat<'_, HeartbeatConfig>, source: &mut Source<'_>) -> u64 {
+fn step(heart: &mut Heartbeat<HeartbeatConfig, &str>, source: &mut Source<'_>) -> u64 {
     let now = source.now();
     let id = RequestId::from_number(u32::from(source.byte()));
     match source.byte() {

@@ -18,7 +18,7 @@ use crate::prelude::{
 };
 
 /// A kind of heart.
-pub type Kind = (HeartbeatConfig, HeartbeatIdentity<'static>);
+pub type Kind = (HeartbeatConfig, HeartbeatIdentity<&'static str>);
 
 /// Hearts of all kinds.
 #[must_use]
