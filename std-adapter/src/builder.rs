@@ -57,6 +57,7 @@ pub struct Builder {
     trust_renew_time: Option<Duration>,
     release_budget: Option<Duration>,
     patch_mode: bool,
+    watch: bool,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -178,6 +179,15 @@ impl Builder {
         self
     }
 
+    /// Holds a watch on the lease while it is a candidate, instead of reading it every retry
+    /// period: a release is taken over within milliseconds, and a quiet candidate sends one or two
+    /// requests in five minutes. It needs the right `watch`, which Roles made for client-go do not
+    /// grant; without it, and behind proxies that hold streams back, it reads as before.
+    pub const fn watch(mut self) -> Self {
+        self.watch = true;
+        self
+    }
+
     /// Waits out a record with this identity that an earlier life left, as if it were another's.
     /// For identities that are not surely unique.
     pub const fn treat_own_as_foreign(mut self) -> Self {
@@ -263,6 +273,7 @@ impl Builder {
             trust_renew_time: self.trust_renew_time,
             release_budget: self.release_budget,
             patch_mode: self.patch_mode,
+            watch: self.watch,
             seed: random_seed()?,
         })
     }
