@@ -160,7 +160,7 @@ fn looked(elector: &mut Elector<'_>) {
     }
 }
 
-/// How long a stream may be silent: half of what the record holds, for its leader writes several times
+/// How long a stream may be silent: half of what the record holds. Its leader writes several times
 /// as often, so that a stream which has died unnoticed costs no more than that.
 pub(super) fn silence(holds: Duration, retry_period: Duration) -> Duration {
     holds.half().min(SILENCE_MAX).max(retry_period)
