@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
+use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
 use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
@@ -23,6 +24,14 @@ pub(crate) enum Command {
     /// Run a command while this process leads, and at no other time.
     #[cfg(target_os = "linux")]
     Run(Box<RunArgs>),
+    /// Give a lease up whose holder has ended, so that others need not wait.
+    Release(ReleaseArgs),
+    /// Show one lease: who holds it, and whether it changes.
+    Status(StatusArgs),
+    /// Show all leases of a namespace, or of all.
+    List(ListArgs),
+    /// Print what happens to a lease, as it is seen.
+    Watch(WatchArgs),
     /// What durations promise: takeovers, outages survived, clocks tolerated.
     Timing(TimingReportArgs),
     /// Run the API server for tests until a signal comes.
