@@ -22,17 +22,20 @@ fn watches(server: &ApiServer) -> usize {
 /// A leader and a candidate that watches, by the usual durations.
 async fn pair(server: &ApiServer) -> (Handle, Handle) {
     let timing = Timing::KUBERNETES;
-    let leader = candidate(server, "leader").timing(timing).start().unwrap();
+    let leader = candidate(server, "leader")
+        .timing(timing)
+        .start()
+        .expect("it starts");
     until("a leader", || leader.is_leading()).await;
     let standby = candidate(server, "standby").timing(timing).watch();
-    let standby = standby.start().unwrap();
+    let standby = standby.start().expect("it starts");
     until("a watch", || watches(server) == 1).await;
     (leader, standby)
 }
 
 #[tokio::test]
 async fn a_release_is_taken_over_within_100_ms() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     let (leader, standby) = pair(&server).await;
     let begun = instant();
     leader.step_down(Duration::from_secs(60));
@@ -46,7 +49,7 @@ async fn a_release_is_taken_over_within_100_ms() {
 
 #[tokio::test]
 async fn a_quiet_standby_sends_next_to_nothing() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     let (leader, standby) = pair(&server).await;
     server.clear_requests();
     tokio::time::sleep(Duration::from_secs(30)).await;
@@ -58,7 +61,7 @@ async fn a_quiet_standby_sends_next_to_nothing() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_is_followed_by_a_look_and_another_watch() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     let (leader, standby) = pair(&server).await;
     until("a renewal", || server.count("PUT") >= 2).await;
     server.clear_requests();
@@ -76,7 +79,7 @@ async fn a_stream_that_breaks_is_followed_by_a_look_and_another_watch() {
 
 #[tokio::test]
 async fn a_compacted_version_is_read_again() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     // The first watch comes too late for its version.
     let compacted = CannedAnswer::status(200)
         .header("Content-Type", "application/json")
@@ -86,9 +89,12 @@ async fn a_compacted_version_is_read_again() {
                 .to_vec(),
         );
     server.inject(Rule::new(Fault::Answer(compacted)).when(is_watch).times(1));
-    let leader = candidate(&server, "leader").start().unwrap();
+    let leader = candidate(&server, "leader").start().expect("it starts");
     until("a leader", || leader.is_leading()).await;
-    let standby = candidate(&server, "standby").watch().start().unwrap();
+    let standby = candidate(&server, "standby")
+        .watch()
+        .start()
+        .expect("it starts");
     until("another watch", || watches(&server) >= 2).await;
     leader.step_down(Duration::from_secs(60));
     until("a takeover", || standby.is_leading()).await;
@@ -96,11 +102,14 @@ async fn a_compacted_version_is_read_again() {
 
 #[tokio::test]
 async fn a_stream_that_stalls_is_given_up_and_the_release_is_found() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     server.inject(Rule::new(Fault::NeverAnswer).when(is_watch));
-    let leader = candidate(&server, "leader").start().unwrap();
+    let leader = candidate(&server, "leader").start().expect("it starts");
     until("a leader", || leader.is_leading()).await;
-    let standby = candidate(&server, "standby").watch().start().unwrap();
+    let standby = candidate(&server, "standby")
+        .watch()
+        .start()
+        .expect("it starts");
     until("a watch", || watches(&server) >= 1).await;
     let begun = instant();
     leader.step_down(Duration::from_secs(60));
@@ -113,12 +122,15 @@ async fn a_stream_that_stalls_is_given_up_and_the_release_is_found() {
 
 #[tokio::test]
 async fn without_the_right_to_watch_the_candidate_reads() {
-    let server = ApiServer::start().unwrap();
+    let server = ApiServer::start().expect("it starts");
     let forbidden = CannedAnswer::failure(403, "Forbidden", "no watch");
     server.inject(Rule::new(Fault::Answer(forbidden)).when(is_watch));
-    let leader = candidate(&server, "leader").start().unwrap();
+    let leader = candidate(&server, "leader").start().expect("it starts");
     until("a leader", || leader.is_leading()).await;
-    let standby = candidate(&server, "standby").watch().start().unwrap();
+    let standby = candidate(&server, "standby")
+        .watch()
+        .start()
+        .expect("it starts");
     until("a leader seen", || standby.leader().is_some()).await;
     leader.step_down(Duration::from_secs(60));
     until("a takeover", || standby.is_leading()).await;
@@ -126,10 +138,13 @@ async fn without_the_right_to_watch_the_candidate_reads() {
 
 #[tokio::test]
 async fn a_leader_that_dies_is_followed_after_the_lease_duration() {
-    let server = ApiServer::start().unwrap();
-    let leader = candidate(&server, "leader").start().unwrap();
+    let server = ApiServer::start().expect("it starts");
+    let leader = candidate(&server, "leader").start().expect("it starts");
     until("a leader", || leader.is_leading()).await;
-    let standby = candidate(&server, "standby").watch().start().unwrap();
+    let standby = candidate(&server, "standby")
+        .watch()
+        .start()
+        .expect("it starts");
     until("a watch", || watches(&server) >= 1).await;
     // All its writes get lost from now on.
     server.inject(

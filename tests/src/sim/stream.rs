@@ -39,7 +39,7 @@ pub struct Stream {
 #[derive(Clone, Debug)]
 pub enum Line {
     /// A change.
-    Change(Change),
+    Change(Box<Change>),
     /// A bookmark.
     Bookmark,
     /// An error.
@@ -142,10 +142,10 @@ impl<M: Subject> World<M> {
             self.push_line(stream, Line::Broken);
         }
         if repeats {
-            self.push_line(stream, Line::Change(change.clone()));
+            self.push_line(stream, Line::Change(Box::new(change.clone())));
         }
         if !skips {
-            self.push_line(stream, Line::Change(change));
+            self.push_line(stream, Line::Change(Box::new(change)));
         }
         true
     }
