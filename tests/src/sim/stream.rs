@@ -155,7 +155,8 @@ impl<M: Subject> World<M> {
             return;
         }
         let (least, most) = self.weather(stream.asker.seat).way_us;
-        let way_us = stream.random.between(least, most) + stream.lag_us;
+        let lag_us = if self.is_calm() { 0 } else { stream.lag_us };
+        let way_us = stream.random.between(least, most) + lag_us;
         // What is late keeps out of the time in which promises are checked.
         let at_us = (self.at_us + way_us).max(stream.last_us);
         if !self.is_calm() && at_us >= self.plan.calm_us {
