@@ -200,6 +200,50 @@ fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
 }
 
 #[test]
+fn a_simulation_draws_a_lane_for_each_candidate() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulated.svg");
+    let name = file.to_str().unwrap();
+    let openshift = [
+        "simulate",
+        "--preset",
+        "openshift",
+        "--outage",
+        "200s..250s",
+    ];
+    let output = output(&[&openshift[..], &["--crash", "leader@600s", "-f", name]].concat());
+    let said = text(&output.stdout);
+    assert!(said.contains("fence 101: it crashed\n"), "{said}");
+    let drawn = std::fs::read_to_string(&file).unwrap();
+    for shape in [
+        ">ada<",
+        ">bob<",
+        ">cyd<",
+        "50s without answers",
+        "class=\"crash\"",
+    ] {
+        assert!(drawn.contains(shape), "{shape}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    let output = crate::process::output(&["simulate", "--crash", "zoe@1s"]);
+    assert_eq!(code(&output), 1);
+    let expected = "kubelease: expected one of ada, bob, cyd, found `zoe`\n";
+    assert_eq!(text(&output.stderr), expected);
+}
+
+/// The picture in the README; `UPDATE=1` draws it anew.
+#[test]
+fn the_picture_of_an_outage_is_the_one_that_is_shown() {
+    let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openshift-outage.svg");
+    let outages = ["--outage", "200s..250s", "--outage", "500s..800s"];
+    let words = ["simulate", "--preset", "openshift", "--crash", "leader@1200s"];
+    let drawn = output(&[&words[..], &outages[..]].concat()).stdout;
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(shown, &drawn).unwrap();
+    }
+    assert!(std::fs::read(shown).unwrap() == drawn, "UPDATE=1 draws it anew");
+}
+
+#[test]
 fn completions_and_the_manual_page_name_each_command() {
     for shell in ["bash", "zsh", "fish"] {
         let output = output(&["completions", shell]);

@@ -8,6 +8,7 @@ use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
 use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
+use crate::simulate::SimulateArgs;
 use crate::timing::TimingReportArgs;
 
 /// Leader election by Kubernetes Leases, from a shell.
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// What durations promise: takeovers, outages survived, clocks tolerated.
     Timing(TimingReportArgs),
+    /// Draw who leads under given outages and crashes.
+    Simulate(SimulateArgs),
     /// Run the API server for tests until a signal comes.
     DevServer(DevServerArgs),
     /// Print completions for a shell.

@@ -9,6 +9,7 @@ mod lease;
 mod manual;
 #[cfg(target_os = "linux")]
 mod run;
+mod simulate;
 mod timing;
 
 use std::io::Write;
@@ -43,6 +44,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::List(args) => lease::list(&args),
         Command::Watch(args) => lease::watch(&args),
         Command::Timing(args) => timing::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::DevServer(args) => dev_server::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man => manual::man(),
