@@ -235,12 +235,21 @@ fn a_simulation_draws_a_lane_for_each_candidate() {
 fn the_picture_of_an_outage_is_the_one_that_is_shown() {
     let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openshift-outage.svg");
     let outages = ["--outage", "200s..250s", "--outage", "500s..800s"];
-    let words = ["simulate", "--preset", "openshift", "--crash", "leader@1200s"];
+    let words = [
+        "simulate",
+        "--preset",
+        "openshift",
+        "--crash",
+        "leader@1200s",
+    ];
     let drawn = output(&[&words[..], &outages[..]].concat()).stdout;
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(shown, &drawn).unwrap();
     }
-    assert!(std::fs::read(shown).unwrap() == drawn, "UPDATE=1 draws it anew");
+    assert!(
+        std::fs::read(shown).unwrap() == drawn,
+        "UPDATE=1 draws it anew"
+    );
 }
 
 #[test]
