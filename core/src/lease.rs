@@ -131,7 +131,7 @@ pub enum Readiness {
 ///
 /// A change of the text is a change of the record, so two texts of one instant are unequal, and a
 /// text that is no time at all is kept as its hash and is no error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordTime {
     /// The field is not there.
     #[default]
@@ -162,7 +162,7 @@ impl RecordTime {
 }
 
 /// `spec` as it was read. Equal values mean equal raw text of all five fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RecordSpec {
     /// `holderIdentity`; empty where it is absent, `null` or empty.
     pub holder: Holder,
@@ -243,6 +243,12 @@ pub struct Version {
 }
 
 impl Version {
+    /// The version of nothing.
+    pub(crate) const EMPTY: Self = Self {
+        uid: Uid::new(),
+        resource_version: ResourceVersion(Text::new()),
+    };
+
     /// Takes over another in place.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.uid.copy_from(&other.uid);

@@ -97,7 +97,7 @@ impl core::error::Error for TextTooLong {}
 ///
 /// Somebody else's identity may be longer than any buffer of ours; it must still be told apart
 /// from ours and from the next one, and must never fail a parse.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Clipped<const N: usize> {
     prefix: Vec<u8, N, u8>,
     length: u32,
@@ -210,7 +210,7 @@ impl<const N: usize> fmt::Debug for Clipped<N> {
 }
 
 /// A running 64-bit FNV-1a hash: it tells texts apart, and is no defence against forgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hash(u64);
 
 impl Hash {
@@ -228,6 +228,12 @@ impl Hash {
             hash.push_byte(*byte);
         }
         hash
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
     }
 
     /// Takes one more byte in.

@@ -51,14 +51,15 @@
 //!
 //! # What it does on the network
 //!
-//! One connection of HTTP/1.1, no redirects, no retries but the machine's own, no proxy unless it
-//! is asked for. A request that is given up takes its connection along, and after two in a row
-//! that got no answer all connections are dialled anew. Time is the system's clock that counts
-//! suspend; see [`Clock`].
+//! One connection of HTTP/1.1, no redirects, no retries but the machine's own, and a proxy only
+//! where a [`Connection`] says so. A request that is given up takes its connection along, and
+//! after two in a row that got no answer all connections are dialled anew. Time is the system's
+//! clock that counts suspend; see [`Clock`].
 #![forbid(unsafe_code)]
 
 mod builder;
 mod changes;
+mod client;
 mod clock;
 mod connection;
 mod credentials;
@@ -68,6 +69,7 @@ mod handle;
 mod http;
 mod identity;
 mod leading;
+mod line;
 mod place;
 mod settings;
 mod state;
@@ -84,6 +86,7 @@ pub use kubelease_core::wire::path::PathError;
 
 pub use builder::{Builder, Elector};
 pub use changes::Changes;
+pub use client::{ApiAnswer, ApiClient, ApiError};
 pub use clock::Clock;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use clock::SystemClock;
@@ -95,6 +98,6 @@ pub use identity::unique_identity;
 pub use leading::{Contender, LeadingError};
 
 /// The programs on the front page, which have to compile.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "kubeconfig"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

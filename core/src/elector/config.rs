@@ -4,11 +4,12 @@ use core::fmt;
 
 use super::timing::{Timing, TimingError};
 use crate::dns;
+use crate::identity::{self, IdentityFault};
 use crate::lease::Label;
 use crate::time::Duration;
 
 /// Longest identity: as long as the name of any object.
-pub const IDENTITY_MAX: usize = 253;
+pub const IDENTITY_MAX: usize = identity::IDENTITY_MAX;
 
 /// Most labels that an elector asserts.
 pub const LABELS_MAX: usize = 4;
@@ -90,7 +91,7 @@ impl<'a> Config<'a> {
     /// # Errors
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        check_identity(self.identity)?;
+        identity::check(self.identity)?;
         self.timing.validate().map_err(ConfigError::Timing)?;
         if self.labels.len() > LABELS_MAX {
             return Err(ConfigError::TooManyLabels);
@@ -110,19 +111,13 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Checks an identity.
-fn check_identity(identity: &str) -> Result<(), ConfigError> {
-    if identity.is_empty() {
-        return Err(ConfigError::IdentityEmpty);
-    }
-    if identity.len() > IDENTITY_MAX {
-        return Err(ConfigError::IdentityTooLong);
-    }
-    let refused = |c: char| c.is_control() || c == '"' || c == '\\';
-    if identity.contains(refused) {
-        Err(ConfigError::IdentityCharacter)
-    } else {
-        Ok(())
+impl From<IdentityFault> for ConfigError {
+    fn from(fault: IdentityFault) -> Self {
+        match fault {
+            IdentityFault::Empty => Self::IdentityEmpty,
+            IdentityFault::TooLong => Self::IdentityTooLong,
+            IdentityFault::Character => Self::IdentityCharacter,
+        }
     }
 }
 
