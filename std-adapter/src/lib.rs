@@ -70,6 +70,7 @@ mod http;
 mod identity;
 mod leading;
 mod line;
+pub mod openshift;
 mod place;
 mod settings;
 mod state;

@@ -44,12 +44,12 @@ async fn a_hundred_lost_and_regained_terms_leave_nothing_behind() {
 async fn lose_under_work(handle: &Handle) {
     let (began, begins) = oneshot::channel();
     let job = tokio::spawn(handle.leading(async move |guard: Guard| {
-        began.send(guard.term()).unwrap();
+        began.send(guard.term()).expect("somebody waits");
         pending::<()>().await
     }));
-    let term = begins.await.unwrap();
+    let term = begins.await.expect("work begins");
     handle.step_down(Duration::ZERO);
-    let error = job.await.unwrap().unwrap_err();
+    let error = job.await.expect("no panic").expect_err("it has no end");
     let LeadingError::Cancelled { term: found, .. } = error else {
         panic!("{error:?}")
     };
