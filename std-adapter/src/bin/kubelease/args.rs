@@ -4,10 +4,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
+use crate::heartbeat::HeartbeatArgs;
 use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
 use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
+use crate::simulate::SimulateArgs;
 use crate::timing::TimingReportArgs;
 
 /// Leader election by Kubernetes Leases, from a shell.
@@ -24,6 +26,8 @@ pub(crate) enum Command {
     /// Run a command while this process leads, and at no other time.
     #[cfg(target_os = "linux")]
     Run(Box<RunArgs>),
+    /// Beat a lease that says that its holder lives, such as a Node's.
+    Heartbeat(HeartbeatArgs),
     /// Give a lease up whose holder has ended, so that others need not wait.
     Release(ReleaseArgs),
     /// Show one lease: who holds it, and whether it changes.
@@ -34,6 +38,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// What durations promise: takeovers, outages survived, clocks tolerated.
     Timing(TimingReportArgs),
+    /// Draw who leads under given outages and crashes.
+    Simulate(SimulateArgs),
     /// Run the API server for tests until a signal comes.
     DevServer(DevServerArgs),
     /// Print completions for a shell.
