@@ -74,12 +74,13 @@ pub const POLLS_MAX: usize = 10;
 /// as far as they are not about leadership.
 ///
 /// `C` is how it has its config: a reference, so that a fleet shares one, or the config itself, so
-/// that it can be moved together with the machine.
+/// that it can be moved together with the machine. `S` is how it has its names: references as
+/// well, or texts of its own.
 #[derive(Clone, Debug)]
-pub struct Heartbeat<'a, C = &'a HeartbeatConfig> {
+pub struct Heartbeat<C, S> {
     config: C,
-    holder: &'a str,
-    node: Option<&'a str>,
+    holder: S,
+    node: Option<S>,
     clock: Monotonic,
     times: BeatTimes,
     state: State,
@@ -122,14 +123,14 @@ pub enum Health {
     NotPolled,
 }
 
-impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// A heart that beats from its first poll on, or from a moment in the first interval.
     ///
     /// # Errors
     /// [`HeartbeatError`] for the first thing that is wrong with the config or the identity.
     pub fn new(
         config: C,
-        identity: HeartbeatIdentity<'a>,
+        identity: HeartbeatIdentity<S>,
         now: Now,
     ) -> Result<Self, HeartbeatError> {
         let rules = config.borrow();
@@ -143,7 +144,8 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
         }
         let clock = Monotonic::new(now.instant);
         let start = clock.latest();
-        let node_uid = Uid::try_from(identity.node_uid.unwrap_or_default());
+        let node_uid = identity.node_uid.as_ref().map_or("", AsRef::as_ref);
+        let node_uid = Uid::try_from(node_uid);
         Ok(Self {
             pace: Pace::new(rules, identity.seed, start),
             holder: identity.holder,
@@ -373,12 +375,13 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
     }
 }
 
-impl<C: Borrow<HeartbeatConfig>> Machine for Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Machine for Heartbeat<C, S> {
     const USES_NODES: bool = true;
 
     fn owner(&self) -> Option<NodeRef<'_>> {
         let uid = self.node_uid.as_str();
-        self.node.map(|name| NodeRef { name, uid })
+        let name = self.node.as_ref()?.as_ref();
+        Some(NodeRef { name, uid })
     }
 
     fn poll(&mut self, now: Now) -> Output<'_> {
@@ -420,6 +423,6 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_hearts_fit_into_forty_megabytes() {
-        assert!(size_of::<Heartbeat<'_>>() <= 400);
+        assert!(size_of::<Heartbeat<&HeartbeatConfig, &str>>() <= 400);
     }
 }

@@ -24,23 +24,23 @@ pub const STEADY: HeartbeatConfig = HeartbeatConfig {
 };
 
 /// A heart that belongs to no Node.
-pub const A: HeartbeatIdentity<'static> = HeartbeatIdentity::new("A");
+pub const A: HeartbeatIdentity<&'static str> = HeartbeatIdentity::new("A");
 
 /// The heart of the Node `gw1`, whose uid the host does not know.
-pub const GW1: HeartbeatIdentity<'static> = HeartbeatIdentity::of_node("gw1");
+pub const GW1: HeartbeatIdentity<&'static str> = HeartbeatIdentity::of_node("gw1");
 
 /// A heart, and a driver that keeps its book.
 pub type HeartDriver = Driver<Heart>;
 
 /// A heart under test, with its config in it.
-pub type Heart = Heartbeat<'static, HeartbeatConfig>;
+pub type Heart = Heartbeat<HeartbeatConfig, &'static str>;
 
 /// A heart that starts now.
 ///
 /// # Panics
 /// Where the config is refused.
 #[must_use]
-pub fn heart(config: HeartbeatConfig, identity: HeartbeatIdentity<'static>) -> HeartDriver {
+pub fn heart(config: HeartbeatConfig, identity: HeartbeatIdentity<&'static str>) -> HeartDriver {
     let instant = Instant::from_millis(ORIGIN);
     let now = Now::monotonic(instant);
     let machine = Heartbeat::new(config, identity, now).expect("a valid config");

@@ -8,7 +8,7 @@ use crate::lease::{NodeRecord, OwnerState, Readiness};
 use crate::protocol::{TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// A beat was acknowledged that had left at `sent`: whether to look at the Node now.
     pub(super) fn wants_look(&self, sent: Instant) -> bool {
         let outage = sent.saturating_since(self.last_beat) >= self.rules().lease_duration;
