@@ -31,14 +31,10 @@ impl Manifest {
 
     /// The members that the path is made of; the server reads the rest.
     fn parse(yaml: &str) -> Self {
-        let after = |key: &str| {
-            let mut lines = yaml.lines().skip_while(move |line| !line.starts_with(key));
-            let value = lines.next().and_then(|line| line.strip_prefix(key));
-            (value, lines.take_while(|line| line.starts_with("  ")))
-        };
-        let (kind, _) = after("kind: ");
-        let (_, metadata) = after("metadata:");
-        let metadata: Vec<_> = metadata.map(str::trim).collect();
+        let mut lines = yaml.lines();
+        let kind = lines.clone().find_map(|line| line.strip_prefix("kind: "));
+        lines.find(|line| *line == "metadata:");
+        let metadata: Vec<_> = lines.map_while(|line| line.strip_prefix("  ")).collect();
         let member = |key: &str| {
             let mut values = metadata.iter().filter_map(|line| line.strip_prefix(key));
             values.next().map(str::to_owned)
