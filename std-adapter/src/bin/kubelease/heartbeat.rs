@@ -184,11 +184,14 @@ impl Beating<'_> {
     }
 }
 
-impl<'h> Host<Heartbeat<'h>> for Beating<'_> {
+/// A heart with everything borrowed.
+type Heart<'h> = Heartbeat<&'h HeartbeatConfig, &'h str>;
+
+impl<'h> Host<Heart<'h>> for Beating<'_> {
     fn poll_call(
         &mut self,
         context: &mut Context<'_>,
-        heart: &mut Heartbeat<'h>,
+        heart: &mut Heart<'h>,
         now: Now,
     ) -> Poll<()> {
         loop {
@@ -209,7 +212,7 @@ impl<'h> Host<Heartbeat<'h>> for Beating<'_> {
         }
     }
 
-    fn event(&mut self, _heart: &Heartbeat<'h>, event: Event) {
+    fn event(&mut self, _heart: &Heart<'h>, event: Event) {
         match event {
             Event::Finished(finish) => self.finish = Some(finish),
             Event::NodeNotReady(readiness) => {
@@ -232,7 +235,7 @@ impl<'h> Host<Heartbeat<'h>> for Beating<'_> {
         }
     }
 
-    fn settled(&mut self, heart: &Heartbeat<'h>, _now: Now) {
+    fn settled(&mut self, heart: &Heart<'h>, _now: Now) {
         let last_beat = heart.last_beat();
         if last_beat.is_some() && self.last_beat.is_none() {
             self.say(format_args!("the lease is beaten"));
