@@ -1,5 +1,6 @@
 //! Whose a record is, and how long it holds: pure questions about one record.
 
+use super::LATE;
 use crate::lease::{RecordSpec, RecordTime};
 use crate::time::Duration;
 use crate::timestamp::Timestamp;
@@ -120,8 +121,9 @@ pub(crate) fn wait_for(
         let (skew, date) = (criteria.max_skew?, criteria.server_time?);
         let renewed = spec.renew_time.timestamp()?;
         let plausible = renewed.checked_add_millis(skew.as_millis())? >= created?;
-        let age = Duration::from_millis(date.millis_since(renewed)?);
-        Some(plausible && age > wait.saturating_add(skew))
+        let patience = wait.saturating_add(skew).saturating_add(LATE);
+        let dead_from = renewed.checked_add_millis(patience.as_millis())?;
+        Some(plausible && date >= dead_from)
     };
     let dead = standing == Standing::Foreign && long_dead() == Some(true);
     if dead { Duration::ZERO } else { wait }
