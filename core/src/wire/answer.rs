@@ -220,6 +220,7 @@ enum Field {
 
 /// What was read so far.
 #[derive(Debug)]
+#[repr(C)]
 struct Fields {
     place: Place,
     field: Field,

@@ -227,6 +227,7 @@ impl JsonReader {
         self.braces & 1 == 1
     }
 
+    #[inline(never)]
     fn byte(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
         // The byte after a number is not part of it, and stands for itself.
         if self.state.is_in_number() && !self.goes_on(byte) {
