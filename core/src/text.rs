@@ -150,6 +150,13 @@ impl<const N: usize> Clipped<N> {
         }
     }
 
+    /// Takes all that is known of the text into a hash.
+    pub(crate) fn hash_into(&self, hash: &mut Hash) {
+        hash.push_bytes(&self.length.to_le_bytes());
+        hash.push_bytes(&self.prefix);
+        hash.push_bytes(&self.hash.0.to_le_bytes());
+    }
+
     /// The text, or as much of its beginning as was kept.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -224,15 +231,26 @@ impl Hash {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let mut hash = Self::new();
-        for byte in bytes {
-            hash.push_byte(*byte);
-        }
+        hash.push_bytes(bytes);
         hash
     }
 
     /// Takes one more byte in.
     pub fn push_byte(&mut self, byte: u8) {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    /// Takes more bytes in.
+    #[inline(never)]
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.push_byte(*byte);
+        }
+    }
+
+    /// The hash.
+    pub(crate) const fn as_number(self) -> u64 {
+        self.0
     }
 }
 

@@ -96,7 +96,7 @@ impl Elector<'_> {
 
     fn names_me(&self) -> bool {
         let record = self.observed.record();
-        record.is_some_and(|record| record.spec.holder.matches(self.config.identity))
+        record.is_some_and(|record| record.holder.matches(self.config.identity))
     }
 
     fn tell_deletion(&mut self, being_deleted: bool) {

@@ -51,8 +51,7 @@ impl Elector<'_> {
             return;
         }
         // A release of unknown outcome that is found done was done.
-        let own =
-            record.spec.holder.is_empty() && self.observed.sent.has_fresh(record.spec.renew_time);
+        let own = record.holder.is_empty() && record.is_fresh;
         let finish = if release.doubt && own {
             Finish::Released
         } else {

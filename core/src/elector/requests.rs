@@ -1,7 +1,6 @@
 //! Making requests: what each write says, and the deadline that it gets.
 
 use super::decide::Act;
-use super::observe::Record;
 use super::standing::Standing;
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State};
@@ -70,7 +69,7 @@ impl<'a> Elector<'a> {
     /// Times and transitions of the record's own term.
     fn kept(&self) -> (Option<Timestamp>, u32) {
         self.observed.record().map_or((None, 0), |record| {
-            (record.spec.acquire_time.timestamp(), transitions(record))
+            (record.acquire_time, record.transitions)
         })
     }
 
@@ -79,13 +78,13 @@ impl<'a> Elector<'a> {
         let Some(record) = self.observed.record() else {
             return (None, 0);
         };
-        let same = record.spec.holder.matches(self.config.identity);
+        let same = record.holder.matches(self.config.identity);
         if same && record.standing != Standing::Twin {
             return self.kept();
         }
         (
             None,
-            transitions(record).saturating_add(1).min(TRANSITIONS_MAX),
+            record.transitions.saturating_add(1).min(TRANSITIONS_MAX),
         )
     }
 
@@ -133,13 +132,4 @@ impl<'a> Elector<'a> {
             labels,
         })
     }
-}
-
-/// `leaseTransitions` of a record; absent and negative ones count as none.
-fn transitions(record: &Record) -> u32 {
-    record
-        .spec
-        .lease_transitions
-        .and_then(|count| u32::try_from(count).ok())
-        .unwrap_or(0)
 }
