@@ -206,6 +206,12 @@ impl ResourceVersion {
         self.0.as_str()
     }
 
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// Whether there is no version.
     #[must_use]
     pub fn is_empty(&self) -> bool {

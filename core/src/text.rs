@@ -216,15 +216,17 @@ impl<const N: usize> fmt::Debug for Clipped<N> {
     }
 }
 
-/// A running 64-bit FNV-1a hash: it tells texts apart, and is no defence against forgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A running 64-bit hash: it tells texts apart, and is no defence against forgers. It is FNV-1a
+/// but that it begins at 0, so that a device clears memory for it and copies nothing, and that
+/// bytes count from 1, so that a first one always changes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hash(u64);
 
 impl Hash {
-    /// The hash of nothing (the FNV-1a offset basis).
+    /// The hash of nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(0)
     }
 
     /// The hash of `bytes`.
@@ -237,7 +239,8 @@ impl Hash {
 
     /// Takes one more byte in.
     pub fn push_byte(&mut self, byte: u8) {
-        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let from_one = u64::from(byte).wrapping_add(1);
+        self.0 = (self.0 ^ from_one).wrapping_mul(0x0100_0000_01b3);
     }
 
     /// Takes more bytes in.
@@ -254,10 +257,48 @@ impl Hash {
     }
 }
 
-impl Default for Hash {
-    fn default() -> Self {
-        Self::new()
+/// Whether all of `bytes` is UTF-8. It takes a fifth of the code of the standard library's check.
+#[must_use]
+pub fn is_utf8(bytes: &[u8]) -> bool {
+    let (mut left, mut bounds) = (0_u8, ANY_TAIL);
+    for byte in bytes {
+        if let Some(fewer) = left.checked_sub(1) {
+            if *byte < bounds.0 || *byte > bounds.1 {
+                return false;
+            }
+            (left, bounds) = (fewer, ANY_TAIL);
+        } else if !byte.is_ascii() {
+            let Some(tail) = utf8_tail(*byte) else {
+                return false;
+            };
+            (left, bounds) = tail;
+        }
     }
+    left == 0
+}
+
+/// The bounds of a byte in a character, but for the first and at times the second.
+pub(crate) const ANY_TAIL: (u8, u8) = (0x80, 0xbf);
+
+/// How many bytes follow `first` in a character, and the bounds of the next one (Unicode 15 table
+/// 3-7): they keep out overlong forms, surrogates and what lies past U+10FFFF. `None` where no
+/// character begins with it.
+#[inline(never)]
+pub(crate) const fn utf8_tail(first: u8) -> Option<(u8, (u8, u8))> {
+    let (least, most) = match first {
+        0xe0 => (0xa0, 0xbf),
+        0xed => (0x80, 0x9f),
+        0xf0 => (0x90, 0xbf),
+        0xf4 => (0x80, 0x8f),
+        _ => ANY_TAIL,
+    };
+    let left = match first {
+        0xc2..=0xdf => 1,
+        0xe0..=0xef => 2,
+        0xf0..=0xf4 => 3,
+        _ => return None,
+    };
+    Some((left, (least, most)))
 }
 
 /// The longest prefix of `bytes` that is UTF-8: a clipped text may end inside a character.
@@ -304,6 +345,26 @@ mod tests {
         let clipped = Clipped::<4>::from("abcé");
         assert_eq!(clipped.as_str(), "abc");
         assert!(clipped.matches("abcé"));
+    }
+
+    #[test]
+    fn utf8_is_what_the_standard_library_takes_for_it() {
+        for first in 0..=0xff_u8 {
+            for second in 0..=0xff_u8 {
+                for tail in [&b""[..], b"\x80", b"\x80\x80", b"\xbf\xbf", b"a", b"\x80a"] {
+                    let bytes = [&[b'x', first, second], tail].concat();
+                    let expected = core::str::from_utf8(&bytes).is_ok();
+                    assert_eq!(is_utf8(&bytes), expected, "{}", bytes.escape_ascii());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_first_byte_changes_a_hash() {
+        for byte in 0..=0xff {
+            assert_ne!(Hash::of(&[byte]), Hash::new());
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::slice;
 
+use kubelease_core::text::is_utf8;
+
 use crate::elector::{Inner, MARK, kl_elector};
 use crate::status::kl_code;
 use crate::text::kl_str;
@@ -160,7 +162,11 @@ pub(crate) unsafe fn values<'a, T>(from: *const T, count: usize) -> Result<&'a [
 pub(crate) unsafe fn text<'a>(from: kl_str, otherwise: kl_code) -> Result<&'a str, kl_code> {
     // SAFETY: passed on to the caller.
     let bytes = unsafe { bytes(from.ptr.cast::<u8>(), from.len)? };
-    core::str::from_utf8(bytes).map_err(|_| otherwise)
+    if !is_utf8(bytes) {
+        return Err(otherwise);
+    }
+    // SAFETY: it is UTF-8.
+    Ok(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
 /// A view of text of ours.

@@ -135,7 +135,7 @@ impl Observed {
     /// Somebody else's record that is gone is waited out in full, even where it had stood still
     /// for its duration: nothing shows that it was not renewed unseen just before its deletion.
     pub(crate) fn missing(&mut self, now: Instant, own_duration: Duration) -> Lesson {
-        let leader_changed = self.foreign_leader().is_some();
+        let leader_changed = foreign_name(self.record()).is_some();
         let seen = match &self.seen {
             Seen::Missing { since, wait } => Seen::Missing {
                 since: *since,

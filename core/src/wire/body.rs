@@ -57,10 +57,10 @@ impl Body<'_> {
                 begin_lease(out, path);
                 if !version.uid.is_empty() {
                     out.put(b",\"uid\":");
-                    out.put_text(version.uid.as_str());
+                    out.put_text_bytes(version.uid.as_bytes());
                 }
                 out.put(b",\"resourceVersion\":");
-                out.put_text(version.resource_version.as_str());
+                out.put_text_bytes(version.resource_version.as_bytes());
                 write_labels(out, labels, Some(keep));
                 write_kept(out, keep, Part::Metadata);
                 out.put(b"},\"spec\":{");
@@ -79,7 +79,7 @@ impl Body<'_> {
                 // Without the version the server would apply the patch to whatever is there. The
                 // uid adds nothing: a lease that was made anew has another version.
                 out.put(b"{\"metadata\":{\"resourceVersion\":");
-                out.put_text(version.resource_version.as_str());
+                out.put_text_bytes(version.resource_version.as_bytes());
                 write_labels(out, labels, None);
                 out.put(b"},\"spec\":{");
                 write_spec(out, spec, *changes);

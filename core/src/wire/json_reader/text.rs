@@ -2,6 +2,7 @@
 
 use super::{JsonReader, Sink, State, Want};
 use crate::protocol::BadAnswer;
+use crate::text::{ANY_TAIL, utf8_tail};
 
 impl JsonReader {
     /// Takes a byte of a string.
@@ -125,24 +126,6 @@ impl JsonReader {
         }
         Ok(())
     }
-}
-
-const ANY_TAIL: (u8, u8) = (0x80, 0xbf);
-
-/// How many bytes follow `first` in a character, and the bounds of the next one (Unicode 15 table
-/// 3-7); `None` where no character begins with it.
-const fn utf8_tail(first: u8) -> Option<(u8, (u8, u8))> {
-    let (least, most) = ANY_TAIL;
-    Some(match first {
-        0xc2..=0xdf => (1, ANY_TAIL),
-        0xe0 => (2, (0xa0, most)),
-        0xed => (2, (least, 0x9f)),
-        0xe1..=0xef => (2, ANY_TAIL),
-        0xf0 => (3, (0x90, most)),
-        0xf1..=0xf3 => (3, ANY_TAIL),
-        0xf4 => (3, (least, 0x8f)),
-        _ => return None,
-    })
 }
 
 /// What `\\` and `byte` stand for, but for `\\u`.
