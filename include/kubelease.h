@@ -479,6 +479,8 @@ enum kl_method
     KL_METHOD_PUT = 3,
     // PATCH.
     KL_METHOD_PATCH = 4,
+    // DELETE.
+    KL_METHOD_DELETE = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -4,7 +4,6 @@
 
 mod answers;
 mod config;
-mod contact;
 mod decide;
 mod notices;
 mod observe;
@@ -25,6 +24,7 @@ pub use timing::{
 };
 
 use crate::backoff::Backoff;
+use crate::contact::Contact;
 use crate::inflight::InFlight;
 use crate::lease::Fence;
 use crate::machine::Machine;
@@ -36,7 +36,6 @@ use crate::protocol::{
 use crate::renewal_clock::RenewalClock;
 use crate::time::{Duration, Instant, Now};
 
-use contact::Contact;
 use decide::Move;
 use notices::Notices;
 use observe::Observed;

@@ -25,7 +25,7 @@ pub type Holder = Clipped<HOLDER_PREFIX_MAX>;
 /// `metadata.uid`.
 pub type Uid = Text<UID_MAX>;
 
-/// What a write says in `spec`. A field that is `None` is left out.
+/// What a write says in `spec`. A field that is `None` stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseSpec<'a> {
     /// `holderIdentity`; empty in a release. It is always written: a lease without the field can
@@ -48,6 +48,87 @@ pub struct Label<'a> {
     pub key: &'a str,
     /// At most 63 bytes.
     pub value: &'a str,
+}
+
+/// The Node that a Lease belongs to: the server's garbage collector deletes the lease once no Node
+/// has this name and uid any more.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the other members of a reference are the same for every Node"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRef<'a> {
+    /// `metadata.name` of the Node.
+    pub name: &'a str,
+    /// `metadata.uid` of the Node; empty where it is not known, and then nothing is written.
+    pub uid: &'a str,
+}
+
+/// The Node that a write puts among the owners of a Lease; all others stay.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "plain data that drivers and tests take apart"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerChange<'a> {
+    /// The Node. A reference to one of its name with another uid goes.
+    pub node: NodeRef<'a>,
+    /// Whether the Lease has other owners, by the record that the write rests on.
+    pub has_others: bool,
+}
+
+/// What a Lease says of its owners, to a machine that named the Node that it looks for.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "plain data that drivers and tests put together"
+)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owners {
+    /// Whether the Node is among them.
+    pub node: OwnerState,
+    /// Whether there are others.
+    pub has_others: bool,
+}
+
+/// Whether a Node is among the owners of a Lease.
+#[expect(clippy::exhaustive_enums, reason = "there is no fourth case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OwnerState {
+    /// It is not, or nobody looked for it.
+    #[default]
+    Absent,
+    /// One of its name is, with another uid or where its uid is not known.
+    Stale,
+    /// It is, by name and uid.
+    Current,
+}
+
+/// What a Node says of itself.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "plain data that drivers and tests put together"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRecord<'a> {
+    /// `metadata.uid`, never empty.
+    pub uid: &'a Uid,
+    /// The status of its condition `Ready`.
+    pub readiness: Readiness,
+}
+
+/// The status of a Node's condition `Ready`.
+#[expect(clippy::exhaustive_enums, reason = "the API has three words, or none")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Readiness {
+    /// The Node has no such condition, or it says something else.
+    #[default]
+    Unsaid,
+    /// `True`.
+    Ready,
+    /// `False`: the Node's agent said so.
+    NotReady,
+    /// `Unknown`: the node controller missed the heartbeats.
+    Unknown,
 }
 
 /// A time in a record, with all that its text says.
@@ -153,6 +234,8 @@ pub struct LeaseRecord {
     pub creation_timestamp: Option<Timestamp>,
     /// Whether `metadata.deletionTimestamp` is set: the lease goes when its finalizers are gone.
     pub being_deleted: bool,
+    /// Its owners, where the machine names the Node that it looks for.
+    pub owners: Owners,
     /// `spec`; `None` where the answer has none, or `null`.
     pub spec: Option<RecordSpec>,
 }

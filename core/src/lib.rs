@@ -54,6 +54,7 @@
 extern crate std;
 
 mod backoff;
+mod contact;
 mod division;
 mod dns;
 #[cfg(feature = "async")]

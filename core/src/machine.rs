@@ -1,10 +1,21 @@
 //! What every machine can do, so that one session and one loop serve them all.
 
+use crate::lease::NodeRef;
 use crate::protocol::{Failure, Output, Request, RequestId, Response, StaleRequest};
 use crate::time::Now;
 
 /// A state machine that is driven from outside: time and answers go in, outputs come out.
 pub trait Machine {
+    /// Whether it ever reads a Node, names an owner or deletes. What a session needs for that is
+    /// not linked where no machine does.
+    const USES_NODES: bool = false;
+
+    /// The Node to look for among the owners of the lease; [`Owners`](crate::lease::Owners) says
+    /// what was found.
+    fn owner(&self) -> Option<NodeRef<'_>> {
+        None
+    }
+
     /// What to do next. Call it after every input and at the instant of the last `WaitUntil`.
     fn poll(&mut self, now: Now) -> Output<'_>;
 
@@ -36,5 +47,49 @@ pub trait Machine {
     /// The id of that request. A machine that makes its requests anew each time says it for less.
     fn in_flight_id(&self) -> Option<RequestId> {
         self.in_flight().map(|request| request.id)
+    }
+}
+
+/// A machine that somebody else keeps: so a session can be made for as long as one request takes,
+/// and a fleet of machines needs few of them.
+#[expect(clippy::exhaustive_structs, reason = "it is what it holds")]
+#[derive(Debug)]
+pub struct Lent<'m, M>(pub &'m mut M);
+
+impl<M: Machine> Machine for Lent<'_, M> {
+    const USES_NODES: bool = M::USES_NODES;
+
+    fn owner(&self) -> Option<NodeRef<'_>> {
+        self.0.owner()
+    }
+
+    fn poll(&mut self, now: Now) -> Output<'_> {
+        self.0.poll(now)
+    }
+
+    fn handle_response(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.0.handle_response(now, id, response)
+    }
+
+    fn handle_failure(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest> {
+        self.0.handle_failure(now, id, failure)
+    }
+
+    fn in_flight(&self) -> Option<Request<'_>> {
+        self.0.in_flight()
+    }
+
+    fn in_flight_id(&self) -> Option<RequestId> {
+        self.0.in_flight_id()
     }
 }

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use crate::lease::{Label, LeaseRecord, LeaseSpec, Version};
+use crate::lease::{
+    Label, LeaseRecord, LeaseSpec, NodeRecord, NodeRef, OwnerChange, Readiness, Version,
+};
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
 
@@ -75,6 +77,8 @@ pub enum Operation<'a> {
         spec: LeaseSpec<'a>,
         /// Labels to set.
         labels: &'a [Label<'a>],
+        /// The Node that it is to belong to.
+        owner: Option<NodeRef<'a>>,
         /// By PUT to the lease's own URL, which a Role with `resourceNames` can grant.
         by_put: bool,
     },
@@ -88,6 +92,18 @@ pub enum Operation<'a> {
         changes: Changes,
         /// Labels to set, all others being kept.
         labels: &'a [Label<'a>],
+        /// The owner to set, all others being kept; `None` leaves the owners as they are.
+        owner: Option<OwnerChange<'a>>,
+    },
+    /// Read a Node.
+    GetNode {
+        /// Its name.
+        name: &'a str,
+    },
+    /// Delete the lease, on condition that it is still in the state `version`.
+    Delete {
+        /// The condition.
+        version: &'a Version,
     },
 }
 
@@ -99,6 +115,8 @@ impl Operation<'_> {
             Self::Get => Verb::Get,
             Self::Create { .. } => Verb::Create,
             Self::Update { .. } => Verb::Update,
+            Self::GetNode { .. } => Verb::GetNode,
+            Self::Delete { .. } => Verb::Delete,
         }
     }
 }
@@ -129,6 +147,10 @@ pub enum Verb {
     /// A write over a lease that exists. The right is `update`, or `patch` where the session
     /// writes merge patches.
     Update,
+    /// `get` of a Node.
+    GetNode,
+    /// `delete`.
+    Delete,
 }
 
 impl Verb {
@@ -137,9 +159,10 @@ impl Verb {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Get => "get",
+            Self::Get | Self::GetNode => "get",
             Self::Create => "create",
             Self::Update => "update",
+            Self::Delete => "delete",
         }
     }
 }
@@ -181,7 +204,11 @@ impl<'a> Response<'a> {
 pub enum Reply<'a> {
     /// 200 or 201 with a Lease.
     Lease(&'a LeaseRecord),
-    /// 404 of the lease itself.
+    /// 200 with a Node.
+    Node(NodeRecord<'a>),
+    /// A success of a deletion: the lease is gone, or goes when its finalizers are gone.
+    Deleted,
+    /// 404 of the object itself: of the lease, or of the Node where one was asked for.
     LeaseMissing,
     /// 404 of the namespace: a create can't succeed.
     NamespaceMissing,
@@ -225,7 +252,7 @@ pub enum BadAnswer {
     Malformed,
     /// JSON nested more deeply than any Lease.
     TooDeep,
-    /// No Lease: another kind, or none of its fields.
+    /// No Lease, or no Node where one was asked for: another kind, or none of its fields.
     NotALease,
     /// No `metadata.resourceVersion`, so nothing can be written on its condition.
     NoVersion,
@@ -320,6 +347,9 @@ pub enum Event {
     ReconnectAdvised,
     /// A lower resourceVersion than before: the server's store was restored from a backup.
     VersionWentBack,
+    /// The Node is not ready although its lease is beaten: a heartbeat does not bring it back, its
+    /// status has to be posted again.
+    NodeNotReady(Readiness),
     /// Something that will not heal by itself keeps the machine from its work; it goes on trying.
     Trouble {
         /// What it is.
@@ -372,6 +402,14 @@ pub enum TroubleKind {
     TooLarge,
     /// The lease does not exist and is never to be created.
     LeaseMissing,
+    /// The Node that is to own the lease does not exist.
+    NodeMissing,
+    /// Somebody else holds the lease that this process is to beat.
+    HeldByAnother,
+    /// The host has not said for its `liveness_ttl` that it is alive.
+    NotAlive,
+    /// The lease was renewed in the last second of the year 9999: no later time can be written.
+    TimeUsedUp,
 }
 
 /// How a stopped machine ended.
@@ -386,6 +424,10 @@ pub enum Finish {
     Unknown,
     /// The release could not be done within its budget.
     Failed,
+    /// The lease stays as it is, and runs out.
+    Kept,
+    /// The lease was deleted.
+    Deleted,
 }
 
 #[cfg(test)]

@@ -10,11 +10,14 @@ mod json_reader;
 mod json_writer;
 mod keep;
 mod lease;
+mod owner;
 pub mod path;
 mod scratch;
 mod status;
 
+pub(crate) use self::answer::Content;
 pub use self::answer::{Answer, BODY_MAX, Reading};
 pub(crate) use self::body::Body;
 pub(crate) use self::json_writer::ByteWriter;
 pub use self::keep::Keep;
+pub(crate) use self::owner::OwnerWriting;

@@ -104,9 +104,15 @@ fn errors_of_a_path_say_what_was_expected_and_found() {
 
 #[test]
 fn methods_are_spelt_as_in_a_request_line() {
-    let methods = [Method::Get, Method::Post, Method::Put, Method::Patch];
+    let methods = [
+        Method::Get,
+        Method::Post,
+        Method::Put,
+        Method::Patch,
+        Method::Delete,
+    ];
     let names = methods.map(Method::as_str);
-    assert_eq!(names, ["GET", "POST", "PUT", "PATCH"]);
+    assert_eq!(names, ["GET", "POST", "PUT", "PATCH", "DELETE"]);
 }
 
 #[test]
@@ -122,6 +128,7 @@ fn operations_have_the_verbs_of_access_rules() {
     let create = |by_put| Operation::Create {
         spec,
         labels: &[],
+        owner: None,
         by_put,
     };
     let update = Operation::Update {
@@ -129,14 +136,29 @@ fn operations_have_the_verbs_of_access_rules() {
         version: &version,
         changes: Changes::Renew,
         labels: &[],
+        owner: None,
     };
-    let operations = [Operation::Get, create(false), create(true), update];
+    let operations = [
+        Operation::Get,
+        create(false),
+        create(true),
+        update,
+        Operation::GetNode { name: "n" },
+        Operation::Delete { version: &version },
+    ];
     let verbs = operations.map(|operation| operation.verb());
-    let expected = [Verb::Get, Verb::Create, Verb::Create, Verb::Update];
+    let expected = [
+        Verb::Get,
+        Verb::Create,
+        Verb::Create,
+        Verb::Update,
+        Verb::GetNode,
+        Verb::Delete,
+    ];
     assert_eq!(verbs, expected);
     assert_eq!(
         verbs.map(Verb::as_str),
-        ["get", "create", "create", "update"]
+        ["get", "create", "create", "update", "get", "delete"]
     );
 }
 
@@ -256,6 +278,7 @@ impl Stubborn {
                 version: &self.version,
                 changes: Changes::Renew,
                 labels: &[],
+                owner: None,
             },
         }
     }

@@ -311,7 +311,7 @@ fn flat_event(event: Event) -> kl_action {
             reason: flat_finish(finish) as u32,
             ..named(kl_event::KL_EVENT_FINISHED)
         },
-        _ => named(kl_event::KL_EVENT_OTHER),
+        Event::NodeNotReady(_) | _ => named(kl_event::KL_EVENT_OTHER),
     }
 }
 
@@ -340,7 +340,11 @@ fn trouble(kind: TroubleKind) -> (kl_trouble_kind, u32) {
         TroubleKind::BadAnswer(bad) => bad_answer(bad),
         TroubleKind::TooLarge => kl_trouble_kind::KL_TROUBLE_TOO_LARGE,
         TroubleKind::LeaseMissing => kl_trouble_kind::KL_TROUBLE_LEASE_MISSING,
-        _ => kl_trouble_kind::KL_TROUBLE_OTHER,
+        TroubleKind::NodeMissing
+        | TroubleKind::HeldByAnother
+        | TroubleKind::NotAlive
+        | TroubleKind::TimeUsedUp
+        | _ => kl_trouble_kind::KL_TROUBLE_OTHER,
     };
     (kind, 0)
 }
@@ -367,7 +371,7 @@ const fn flat_verb(verb: Verb) -> kl_verb {
         Verb::Get => kl_verb::KL_VERB_GET,
         Verb::Create => kl_verb::KL_VERB_CREATE,
         Verb::Update => kl_verb::KL_VERB_UPDATE,
-        _ => kl_verb::KL_VERB_OTHER,
+        Verb::GetNode | Verb::Delete | _ => kl_verb::KL_VERB_OTHER,
     }
 }
 
@@ -377,6 +381,6 @@ const fn flat_finish(finish: Finish) -> kl_finish {
         Finish::NotHolder => kl_finish::KL_FINISH_NOT_HOLDER,
         Finish::Unknown => kl_finish::KL_FINISH_UNKNOWN,
         Finish::Failed => kl_finish::KL_FINISH_FAILED,
-        _ => kl_finish::KL_FINISH_OTHER,
+        Finish::Kept | Finish::Deleted | _ => kl_finish::KL_FINISH_OTHER,
     }
 }

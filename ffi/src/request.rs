@@ -20,6 +20,8 @@ pub enum kl_method {
     KL_METHOD_PUT = 3,
     /// PATCH.
     KL_METHOD_PATCH = 4,
+    /// DELETE.
+    KL_METHOD_DELETE = 5,
 }
 
 /// The two parts of a request that are read by offset.
@@ -83,6 +85,7 @@ pub unsafe extern "C" fn kl_elector_request(
             Method::Post => kl_method::KL_METHOD_POST,
             Method::Put => kl_method::KL_METHOD_PUT,
             Method::Patch => kl_method::KL_METHOD_PATCH,
+            Method::Delete => kl_method::KL_METHOD_DELETE,
         };
         out.write(&kl_request {
             size: out.size(),

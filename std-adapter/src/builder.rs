@@ -1,21 +1,23 @@
 //! [`Builder`]: from settings to a running elector.
 
-use core::fmt;
 use core::time::Duration;
+#[cfg(feature = "kubeconfig")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kubelease_core::elector::{Create, Timing};
 use kubelease_core::session::UpdateMode;
-use reqwest::header::HeaderValue;
-use reqwest::{Certificate, Proxy, Url};
 use tokio::runtime;
 use tokio::sync::mpsc;
 
 use crate::clock::{self, Clock, SharedClock};
+use crate::connection::{Connection, ConnectionError, Route};
+use crate::credentials::Credentials;
 use crate::error::StartError;
 use crate::handle::Handle;
-use crate::http::{HttpTransport, Server, Traffic, describe};
-use crate::identity::{random_identity, random_seed};
+use crate::http::{HttpTransport, Traffic};
+use crate::identity::{random_seed, unique_identity};
 use crate::settings::Settings;
 use crate::state::Shared;
 use crate::task::{self, Publisher};
@@ -34,18 +36,20 @@ impl Elector {
 
 /// The settings of an elector, from [`Elector::builder`].
 ///
-/// [`server`](Self::server), [`namespace`](Self::namespace) and [`name`](Self::name) have no
-/// default; everything is checked by [`start`](Self::start).
+/// The way to the server is a [`Connection`], or one of [`infer`](Self::infer),
+/// [`in_cluster`](Self::in_cluster), [`kubeconfig`](Self::kubeconfig) and
+/// [`server`](Self::server); what else is said about it here goes before what these find.
+/// [`name`](Self::name) has no default either. Everything is checked by [`start`](Self::start).
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing runs before `start`"]
 pub struct Builder {
-    server: Option<String>,
-    bearer_token: Option<Secret>,
-    ca_pem: Option<Vec<u8>>,
-    proxy: Option<String>,
+    way: Option<Way>,
+    /// What was said about the connection here.
+    connection: Connection,
     namespace: Option<String>,
     name: Option<String>,
     identity: Option<String>,
+    identity_prefix: Option<String>,
     timing: Timing,
     labels: Vec<(String, String)>,
     create: Create,
@@ -57,37 +61,72 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The API server, such as `https://10.96.0.1:443` or `https://[fd00::1]:6443`. A path in it
-    /// comes before the paths of the API, as a proxy for many clusters wants it. Over `http://`
-    /// everything travels in the clear, a bearer token too.
-    pub fn server(mut self, url: impl Into<String>) -> Self {
-        self.server = Some(url.into());
+    /// The way to the server as a whole. The last of this and the next three decides.
+    pub fn connection(mut self, connection: Connection) -> Self {
+        self.way = Some(Way::Given(Box::new(connection)));
         self
     }
 
-    /// The token sent with each request, as it is: it is not read again. One that expires, as
-    /// those mounted into pods do after an hour or so, needs a new elector in time. It appears in
-    /// no log and no `Debug`.
-    pub fn bearer_token(mut self, token: impl Into<String>) -> Self {
-        self.bearer_token = Some(Secret(token.into()));
+    /// The way that each pod has, as by [`Connection::in_cluster`].
+    pub fn in_cluster(mut self) -> Self {
+        self.way = Some(Way::InCluster);
         self
     }
 
-    /// The certificates, in PEM, of the only authorities that are trusted to name the server.
-    /// Without them those of the platform are.
-    pub fn ca_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.ca_pem = Some(pem.into());
+    /// A context of a kubeconfig file, as by [`Connection::kubeconfig`].
+    #[cfg(feature = "kubeconfig")]
+    pub fn kubeconfig(mut self, file: Option<&Path>, context: Option<&str>) -> Self {
+        self.way = Some(Way::Kubeconfig {
+            file: file.map(Path::to_owned),
+            context: context.map(str::to_owned),
+        });
         self
     }
 
-    /// An HTTP proxy for all requests, by an `http` or `https` URL. Without it there is none,
-    /// whatever the environment says.
-    pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = Some(url.into());
+    /// What kubectl would use, as by [`Connection::infer`].
+    #[cfg(feature = "kubeconfig")]
+    pub fn infer(mut self) -> Self {
+        self.way = Some(Way::Infer);
         self
     }
 
-    /// The namespace of the lease.
+    /// The API server, as in [`Connection::to`].
+    pub fn server(self, url: impl Into<String>) -> Self {
+        self.with(|connection| connection.server(url))
+    }
+
+    /// The token sent with each request, as in [`Connection::bearer_token`]. One that expires, as
+    /// those mounted into pods do after an hour or so, wants a file instead.
+    pub fn bearer_token(self, token: impl Into<String>) -> Self {
+        self.with(|connection| connection.bearer_token(token))
+    }
+
+    /// A file with the token sent with each request, as in [`Connection::bearer_token_file`].
+    pub fn bearer_token_file(self, path: impl Into<PathBuf>) -> Self {
+        self.with(|connection| connection.bearer_token_file(path))
+    }
+
+    /// The authorities that may name the server, as in [`Connection::ca_pem`].
+    pub fn ca_pem(self, pem: impl Into<Vec<u8>>) -> Self {
+        self.with(|connection| connection.ca_pem(pem))
+    }
+
+    /// A file with the authorities that may name the server, as in [`Connection::ca_file`].
+    pub fn ca_file(self, path: impl Into<PathBuf>) -> Self {
+        self.with(|connection| connection.ca_file(path))
+    }
+
+    /// A proxy for all requests, as in [`Connection::proxy`].
+    pub fn proxy(self, url: impl Into<String>) -> Self {
+        self.with(|connection| connection.proxy(url))
+    }
+
+    fn with(mut self, change: impl FnOnce(Connection) -> Connection) -> Self {
+        self.connection = change(self.connection);
+        self
+    }
+
+    /// The namespace of the lease. Unless said: the pod's own or the context's.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
@@ -99,10 +138,17 @@ impl Builder {
         self
     }
 
-    /// The name of this candidate, which no other living process may have. Unless said: the host
-    /// name, `_` and 128 random bits.
+    /// The name of this candidate, which no other living process may have. Unless said: one by
+    /// [`unique_identity`].
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
+        self
+    }
+
+    /// What the name of this candidate begins with, such as that of its pod; a random part
+    /// follows. Unless said: the host name.
+    pub fn identity_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.identity_prefix = Some(prefix.into());
         self
     }
 
@@ -170,54 +216,46 @@ impl Builder {
             .clone()
             .or_else(clock::system)
             .ok_or(StartError::NoClock)?;
-        let server = self.server_settings()?;
-        let settings = self.settings()?;
+        let clock = SharedClock(clock);
+        let connection = self.connection_settings()?;
+        let timeout = self.timing.request_timeout.into();
+        let route = Route::new(&connection, timeout).map_err(StartError::Connection)?;
+        let credentials = Credentials::load(&connection).map_err(StartError::Connection)?;
+        let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
-        settings.session(&settings.labels(), clock.now(), UpdateMode::MergePatch)?;
+        settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let client = server
-            .client()
-            .map_err(|error| StartError::Client(describe(error)))?;
 
         let traffic = Traffic::default();
-        let transport = HttpTransport::new(server, client, traffic.clone());
+        let transport = HttpTransport::new(route, credentials, clock.clone(), traffic.clone())
+            .map_err(StartError::Connection)?;
         let (sender, receiver) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::new(Arc::clone(&clock)));
+        let shared = Arc::new(Shared::new(Arc::clone(&clock.0)));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);
         let identity = settings.identity.clone();
-        let task = runtime.spawn(task::run(
-            settings,
-            transport,
-            SharedClock(clock),
-            publisher,
-        ));
+        let task = runtime.spawn(task::run(settings, transport, clock, publisher));
         Ok(Handle::new(shared, sender, task, identity, traffic))
     }
 
-    fn server_settings(&self) -> Result<Server, StartError> {
-        let url = self
-            .server
-            .as_deref()
-            .ok_or(StartError::Missing("server"))?;
-        Ok(Server {
-            url: server_url(url).ok_or(StartError::Server)?,
-            authorization: self.bearer_token.as_ref().map(Secret::header).transpose()?,
-            ca: self
-                .ca_pem
-                .as_deref()
-                .map(certificates)
-                .transpose()?
-                .unwrap_or_default(),
-            proxy: self.proxy.as_deref().map(proxy).transpose()?,
-            connect_timeout: self.timing.request_timeout.into(),
-        })
+    /// The way to the server, with what was said about it here.
+    fn connection_settings(&self) -> Result<Connection, StartError> {
+        let way = self.way.as_ref().map(Way::connection).transpose();
+        let way = way.map_err(StartError::Connection)?.unwrap_or_default();
+        let connection = way.with(self.connection.clone());
+        if connection.server_url().is_none() {
+            return Err(StartError::Missing("server"));
+        }
+        Ok(connection)
     }
 
-    fn settings(self) -> Result<Settings, StartError> {
+    fn settings(self, namespace: Option<&str>) -> Result<Settings, StartError> {
+        let namespace = self.namespace.or_else(|| namespace.map(str::to_owned));
+        let prefix = self.identity_prefix.as_deref();
+        let make_identity = || unique_identity(prefix);
         Ok(Settings {
-            namespace: self.namespace.ok_or(StartError::Missing("namespace"))?,
+            namespace: namespace.ok_or(StartError::Missing("namespace"))?,
             name: self.name.ok_or(StartError::Missing("name"))?,
-            identity: self.identity.map_or_else(random_identity, Ok)?,
+            identity: self.identity.map_or_else(make_identity, Ok)?,
             timing: self.timing,
             labels: self.labels,
             create: self.create,
@@ -230,53 +268,33 @@ impl Builder {
     }
 }
 
-/// A text that shows itself to nobody.
-#[derive(Clone)]
-struct Secret(String);
+/// How a connection is found.
+#[derive(Clone, Debug)]
+enum Way {
+    Given(Box<Connection>),
+    InCluster,
+    #[cfg(feature = "kubeconfig")]
+    Kubeconfig {
+        file: Option<PathBuf>,
+        context: Option<String>,
+    },
+    #[cfg(feature = "kubeconfig")]
+    Infer,
+}
 
-impl Secret {
-    fn header(&self) -> Result<HeaderValue, StartError> {
-        let token = self.0.trim();
-        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(StartError::BearerToken);
+impl Way {
+    fn connection(&self) -> Result<Connection, ConnectionError> {
+        match self {
+            Self::Given(connection) => Ok(Connection::clone(connection)),
+            Self::InCluster => Connection::in_cluster(),
+            #[cfg(feature = "kubeconfig")]
+            Self::Kubeconfig { file, context } => {
+                Connection::kubeconfig(file.as_deref(), context.as_deref())
+            }
+            #[cfg(feature = "kubeconfig")]
+            Self::Infer => Connection::infer(),
         }
-        let mut header = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| StartError::BearerToken)?;
-        header.set_sensitive(true);
-        Ok(header)
     }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
-
-fn server_url(text: &str) -> Option<Url> {
-    let url = Url::parse(text).ok()?;
-    let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-    let has_credentials = !url.username().is_empty() || url.password().is_some();
-    let has_more = url.query().is_some() || url.fragment().is_some();
-    (is_http && !has_credentials && !has_more).then_some(url)
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, StartError> {
-    let certificates = Certificate::from_pem_bundle(pem).map_err(|_| StartError::CaPem)?;
-    if certificates.is_empty() {
-        Err(StartError::CaPem)
-    } else {
-        Ok(certificates)
-    }
-}
-
-/// The client takes any URL, and goes straight to the server where it does not know the scheme.
-fn proxy(url: &str) -> Result<Proxy, StartError> {
-    let parsed = Url::parse(url).map_err(|_| StartError::Proxy)?;
-    if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
-        return Err(StartError::Proxy);
-    }
-    Proxy::all(url).map_err(|_| StartError::Proxy)
 }
 
 #[cfg(test)]
@@ -309,43 +327,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_is_an_http_url_and_nothing_more() {
-        let good = [
-            "http://a",
-            "https://a/",
-            "https://a:6443/k8s/clusters/c-1",
-            "https://[fd00::1]:6443",
-        ];
-        for url in good {
-            assert!(server_url(url).is_some(), "{url}");
-        }
-        let bad = [
-            "",
-            "10.0.0.1",
-            "10.0.0.1:443",
-            "ftp://a",
-            "unix:///run/a",
-            "https://",
-            "https://u@a",
-            "https://u:p@a",
-            "https://a?q",
-            "https://a#f",
-        ];
-        for url in bad {
-            assert_eq!(error(complete().server(url)), StartError::Server, "{url}");
-        }
-    }
-
-    #[tokio::test]
     async fn what_the_core_or_the_client_refuses_is_refused_before_anything_runs() {
         let cases = [
-            (complete().bearer_token("a\nb"), StartError::BearerToken),
-            (complete().bearer_token(" "), StartError::BearerToken),
-            (complete().bearer_token("tökén"), StartError::BearerToken),
-            (complete().proxy("htp://127.0.0.1:1"), StartError::Proxy),
-            (complete().proxy("socks5://127.0.0.1:1"), StartError::Proxy),
-            (complete().ca_pem("no certificate"), StartError::CaPem),
-            (complete().proxy("no url"), StartError::Proxy),
             (
                 complete().name("UPPER"),
                 StartError::Path(PathError::NameMalformed),
@@ -364,12 +347,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_token_is_marked_so_that_nobody_prints_it() {
-        let secret = Secret("s3cret".to_owned());
-        assert_eq!(format!("{secret:?}"), "Secret");
-        let header = secret.header().unwrap();
-        assert_eq!(header.as_bytes(), b"Bearer s3cret");
-        assert!(!format!("{header:?}").contains("s3cret"));
+    #[tokio::test]
+    async fn a_connection_that_can_not_be_is_named_by_its_setting() {
+        let cases = [
+            (complete().server("10.0.0.1"), "server"),
+            (complete().bearer_token("a\nb"), "bearer_token"),
+            (complete().bearer_token(" "), "bearer_token"),
+            (complete().ca_pem("no certificate"), "ca_pem"),
+            (complete().proxy("socks5://127.0.0.1:1"), "proxy"),
+            (
+                complete().bearer_token_file("no/file"),
+                "bearer_token_file: no/file",
+            ),
+        ];
+        for (builder, place) in cases {
+            let StartError::Connection(error) = error(builder) else {
+                panic!("{place}: another error")
+            };
+            assert_eq!(error.place(), place);
+        }
     }
 }

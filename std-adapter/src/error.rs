@@ -7,21 +7,16 @@ use kubelease_core::elector::ConfigError;
 use kubelease_core::session::RequestError;
 use kubelease_core::wire::path::PathError;
 
+use crate::connection::ConnectionError;
+
 /// Why an elector was not started. Nothing runs then, and nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
     /// A setting without a default was not given: its name.
     Missing(&'static str),
-    /// The server is no `http` or `https` URL with a host and without credentials, query and
-    /// fragment.
-    Server,
-    /// The token is empty, or has other characters than visible ASCII.
-    BearerToken,
-    /// The CA bundle is no PEM, or has no certificate.
-    CaPem,
-    /// The proxy is no `http` or `https` URL with a host.
-    Proxy,
+    /// There is no way to the server: the file or the setting that is wrong.
+    Connection(ConnectionError),
     /// The namespace or the name of the lease is none.
     Path(PathError),
     /// Identity, timing or labels.
@@ -32,27 +27,13 @@ pub enum StartError {
     NoRuntime,
     /// The operating system gives no random bytes for identity and jitter.
     NoRandomness,
-    /// The HTTP client can't be built: TLS, certificates or platform roots, in its own words.
-    Client(String),
 }
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(setting) => write!(f, "{setting}: expected a value, found none"),
-            Self::Server => f.write_str(
-                "server: expected an http or https URL with a host and without credentials, \
-                 query and fragment, found another text",
-            ),
-            Self::BearerToken => f.write_str(
-                "bearer_token: expected visible ASCII, found nothing or other characters",
-            ),
-            Self::CaPem => {
-                f.write_str("ca_pem: expected at least one certificate in PEM, found none")
-            }
-            Self::Proxy => {
-                f.write_str("proxy: expected an http or https URL with a host, found another text")
-            }
+            Self::Connection(error) => write!(f, "{error}"),
             Self::Path(error) => write!(f, "namespace or name: {error}"),
             Self::Config(error) => write!(f, "identity, timing or labels: {error}"),
             Self::NoClock => f.write_str(
@@ -65,10 +46,6 @@ impl fmt::Display for StartError {
             Self::NoRandomness => {
                 f.write_str("expected random bytes from the operating system, found none")
             }
-            Self::Client(reason) => write!(
-                f,
-                "ca_pem or platform roots: expected an HTTP client, found: {reason}"
-            ),
         }
     }
 }
@@ -76,17 +53,10 @@ impl fmt::Display for StartError {
 impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
+            Self::Connection(error) => Some(error),
             Self::Path(error) => Some(error),
             Self::Config(error) => Some(error),
-            Self::Missing(_)
-            | Self::Server
-            | Self::BearerToken
-            | Self::CaPem
-            | Self::Proxy
-            | Self::NoClock
-            | Self::NoRuntime
-            | Self::NoRandomness
-            | Self::Client(_) => None,
+            Self::Missing(_) | Self::NoClock | Self::NoRuntime | Self::NoRandomness => None,
         }
     }
 }
@@ -136,7 +106,11 @@ mod tests {
                 "server: expected a value, found none",
             ),
             (
-                StartError::CaPem,
+                StartError::Connection(ConnectionError::new(
+                    "ca_pem",
+                    "at least one certificate in PEM",
+                    "none",
+                )),
                 "ca_pem: expected at least one certificate in PEM, found none",
             ),
             (

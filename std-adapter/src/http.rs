@@ -4,65 +4,22 @@ use core::error::Error;
 use core::fmt::Write;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use kubelease_core::drive::{Piece, Transport};
+use kubelease_core::drive::{Clock as _, Piece, Transport};
 use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{
-    Certificate, Client, Proxy, RequestBuilder, Response, StatusCode, Url, redirect, retry,
-};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 
-/// Idle connections end here: the server closes its side at 90 s, and a request that meets the
-/// closing has an unknown outcome.
-const IDLE_MAX: Duration = Duration::from_secs(60);
-
-/// Never one that begins with `curl`, `Wget` or `Mozilla`: those get pretty-printed answers.
-const USER_AGENT: &str = concat!("kubelease/", env!("CARGO_PKG_VERSION"));
+use crate::clock::SharedClock;
+use crate::connection::{ConnectionError, Route};
+use crate::credentials::Credentials;
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
-
-/// Where the server is, and how to talk to it.
-#[derive(Clone, Debug)]
-pub(crate) struct Server {
-    pub(crate) url: Url,
-    /// Marked as sensitive, so that no `Debug` shows it.
-    pub(crate) authorization: Option<HeaderValue>,
-    /// The only certificates that are trusted; the platform's where there are none.
-    pub(crate) ca: Vec<Certificate>,
-    pub(crate) proxy: Option<Proxy>,
-    /// Bounds a dial that outlives its request.
-    pub(crate) connect_timeout: Duration,
-}
-
-impl Server {
-    /// A client of its own: HTTP/1.1 alone, since one silent HTTP/2 connection would swallow every
-    /// later request, and without redirects, retries or proxies that nobody asked for.
-    pub(crate) fn client(&self) -> reqwest::Result<Client> {
-        let mut builder = Client::builder()
-            .user_agent(USER_AGENT)
-            .http1_only()
-            .redirect(redirect::Policy::none())
-            .retry(retry::never())
-            .no_proxy()
-            .tcp_nodelay(true)
-            .connect_timeout(self.connect_timeout)
-            .pool_idle_timeout(IDLE_MAX)
-            .pool_max_idle_per_host(1);
-        if let Some(proxy) = &self.proxy {
-            builder = builder.proxy(proxy.clone());
-        }
-        if !self.ca.is_empty() {
-            builder = builder.tls_certs_only(self.ca.iter().cloned());
-        }
-        builder.build()
-    }
-}
 
 /// How the talk with the server goes, for people: what handles and the transport share.
 #[derive(Clone, Debug, Default)]
@@ -104,11 +61,15 @@ impl Traffic {
 /// One request at a time to one server.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
-    server: Server,
+    route: Route,
+    credentials: Credentials,
+    clock: SharedClock,
     client: Client,
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
+    /// Whether there were credentials for this request.
+    is_sent: bool,
     /// Whether the words for how this request ended are set.
     is_explained: bool,
     traffic: Traffic,
@@ -132,15 +93,37 @@ enum Step {
 }
 
 impl HttpTransport {
-    pub(crate) const fn new(server: Server, client: Client, traffic: Traffic) -> Self {
-        Self {
-            server,
+    /// A transport that has sent nothing.
+    pub(crate) fn new(
+        route: Route,
+        mut credentials: Credentials,
+        clock: SharedClock,
+        traffic: Traffic,
+    ) -> Result<Self, ConnectionError> {
+        let client = client(&route, &credentials)?;
+        credentials.used(Ok(()));
+        Ok(Self {
+            route,
+            credentials,
+            clock,
             client,
             answer: None,
             step: Step::End,
+            is_sent: false,
             is_explained: false,
             traffic,
+        })
+    }
+
+    /// Takes over credentials that have changed since the last request.
+    async fn renew_credentials(&mut self) -> Result<(), ConnectionError> {
+        self.credentials.renew(self.clock.now()).await?;
+        if self.credentials.are_new() {
+            let client = client(&self.route, &self.credentials);
+            self.credentials
+                .used(client.map(|client| self.client = client));
         }
+        Ok(())
     }
 
     fn request(&self, request: HttpRequest<'_>) -> RequestBuilder {
@@ -149,19 +132,26 @@ impl HttpTransport {
             Method::Post => reqwest::Method::POST,
             Method::Put => reqwest::Method::PUT,
             Method::Patch => reqwest::Method::PATCH,
+            Method::Delete => reqwest::Method::DELETE,
         };
         // The URL may have a path of its own, as behind a proxy for many clusters.
         let url = format!(
             "{}{}",
-            self.server.url.as_str().trim_end_matches('/'),
+            self.route.url.as_str().trim_end_matches('/'),
             request.target
         );
         let mut builder = self
             .client
             .request(method, url)
             .header(ACCEPT, request.accept);
-        if let Some(authorization) = &self.server.authorization {
+        if let Some(authorization) = self.credentials.authorization() {
             builder = builder.header(AUTHORIZATION, authorization);
+        }
+        if let Some(host) = &self.route.host {
+            builder = builder.header(HOST, host);
+        }
+        for (name, value) in &self.route.headers {
+            builder = builder.header(name, value);
         }
         if let Some(content_type) = request.content_type {
             builder = builder
@@ -175,17 +165,32 @@ impl HttpTransport {
     fn fail(&mut self, error: reqwest::Error) -> Failure {
         let failure = classify(&error);
         self.answer = None;
-        self.traffic.set_error(Some(describe(error)));
-        self.is_explained = true;
+        let mut text = describe(error);
+        if let Some(trouble) = self.credentials.trouble() {
+            // Writing into a String does not fail.
+            let _ = write!(text, "; {trouble}");
+        }
+        self.explain(text);
+        self.credentials.doubt();
         failure
+    }
+
+    fn explain(&mut self, text: String) {
+        self.traffic.set_error(Some(text));
+        self.is_explained = true;
     }
 }
 
 impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
+        (self.is_sent, self.is_explained) = (false, false);
+        if let Err(error) = self.renew_credentials().await {
+            self.explain(error.to_string());
+            return Err(Failure::NotSent);
+        }
+        self.is_sent = true;
         self.traffic.count_request();
-        self.is_explained = false;
         match self.request(request).send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
@@ -235,21 +240,30 @@ impl Transport for HttpTransport {
                 let status = answer.response.status();
                 format!("the server answered {status}, and the rest was not read")
             }
-            None => "the request was given up without an answer".to_owned(),
+            None if self.is_sent => "the request was given up without an answer".to_owned(),
+            None => "no credentials were issued in time for the request".to_owned(),
         };
         self.traffic.set_error(Some(given_up));
     }
 
     fn reconnect(&mut self) {
         // The same settings made a client before; should they fail now, the old one is no worse.
-        if let Ok(client) = self.server.client() {
+        if let Ok(client) = client(&self.route, &self.credentials) {
             self.client = client;
         }
     }
 
     fn refresh_credentials(&mut self) {
-        // The token was given once and for all: there is nothing to read again.
+        self.credentials.reject();
     }
+}
+
+/// A new client of what there is now.
+fn client(route: &Route, credentials: &Credentials) -> Result<Client, ConnectionError> {
+    route.client(credentials.material()).map_err(|error| {
+        let place = "certificates or platform roots";
+        ConnectionError::new(place, "an HTTP client", describe(error))
+    })
 }
 
 impl Answer {
@@ -303,6 +317,7 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
     use std::io::{Read, Write as _};
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::{self, Receiver};
@@ -310,8 +325,10 @@ mod tests {
 
     use kubelease_core::session::{Action, UpdateMode};
     use kubelease_core::time::Now;
+    use reqwest::Url;
 
     use super::*;
+    use crate::connection::{Connection, USER_AGENT};
     use crate::settings::Settings;
 
     const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
@@ -349,15 +366,11 @@ mod tests {
     }
 
     fn transport(url: Url) -> HttpTransport {
-        let server = Server {
-            url,
-            authorization: None,
-            ca: Vec::new(),
-            proxy: None,
-            connect_timeout: Duration::from_secs(5),
-        };
-        let client = server.client().unwrap();
-        HttpTransport::new(server, client, Traffic::default())
+        let connection = Connection::to(url);
+        let route = Route::new(&connection, Duration::from_secs(5)).unwrap();
+        let credentials = Credentials::load(&connection).unwrap();
+        let clock = SharedClock(crate::clock::system().unwrap());
+        HttpTransport::new(route, credentials, clock, Traffic::default()).unwrap()
     }
 
     /// Sends an elector's first request.

@@ -1,25 +1,39 @@
 //! Identities and seeds that no other process has.
 
-use core::fmt::Write;
-
 use crate::error::StartError;
 
-/// Longest part of the host name that is kept; Linux has 64 bytes for the whole.
-const HOST_NAME_MAX: usize = 64;
+/// Longest part before the random one that is kept: the whole name of any pod, 63 characters in
+/// nearly every case, and what leaves an identity within its 253.
+const PREFIX_MAX: usize = 200;
 
-/// The host name, for people, and 128 random bits, for uniqueness: `node-7_5f0c…`.
-pub(crate) fn random_identity() -> Result<String, StartError> {
+/// A name that no other process has: `prefix`, or the host name, for people, and a random UUID for
+/// uniqueness, as in `node-7_0b9e…`. In a pod the host name is the pod's, but for pods on the
+/// node's own network; the downward API has the pod's name for all.
+///
+/// What can't stand in an identity, or in a log line without quotes, is left out of the first part.
+///
+/// # Errors
+/// [`StartError::NoRandomness`].
+pub fn unique_identity(prefix: Option<&str>) -> Result<String, StartError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|_| StartError::NoRandomness)?;
-    let mut identity = plain(&host_name().unwrap_or_default());
+    let prefix = prefix.map(str::to_owned).or_else(host_name);
+    let mut identity = plain(&prefix.unwrap_or_default());
     if !identity.is_empty() {
         identity.push('_');
     }
-    for byte in random {
-        // Writing into a String does not fail.
-        let _ = write!(identity, "{byte:02x}");
-    }
+    identity.push_str(&uuid(u128::from_be_bytes(random)));
     Ok(identity)
+}
+
+/// A UUID of version 4 (RFC 9562, section 5.4) with these random bits.
+fn uuid(random: u128) -> String {
+    let bits = random & !(0xf << 76 | 0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let mut text = format!("{bits:032x}");
+    for at in [20, 16, 12, 8] {
+        text.insert(at, '-');
+    }
+    text
 }
 
 /// A seed for jitter.
@@ -27,14 +41,10 @@ pub(crate) fn random_seed() -> Result<u64, StartError> {
     getrandom::u64().map_err(|_| StartError::NoRandomness)
 }
 
-/// What of a host name can stand in an identity, and in a log line without quotes.
-fn plain(host_name: &str) -> String {
+/// What of a name can stand in an identity, and in a log line without quotes.
+fn plain(prefix: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    host_name
-        .chars()
-        .filter(is_plain)
-        .take(HOST_NAME_MAX)
-        .collect()
+    prefix.chars().filter(is_plain).take(PREFIX_MAX).collect()
 }
 
 #[cfg(unix)]
@@ -57,17 +67,28 @@ mod tests {
 
     #[test]
     fn two_identities_differ_in_their_random_part() {
-        let (one, other) = (random_identity().unwrap(), random_identity().unwrap());
+        let identity = |prefix| unique_identity(prefix).unwrap();
+        let (one, other) = (identity(None), identity(None));
         assert_ne!(one, other);
         let random = one.rsplit('_').next().unwrap();
-        assert_eq!(random.len(), 32);
-        assert!(random.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+        assert_eq!(random.len(), 36);
+        let pod = identity(Some("web-0"));
+        assert_eq!(pod.len(), "web-0_".len() + 36);
+        assert!(pod.starts_with("web-0_"), "{pod}");
     }
 
     #[test]
-    fn a_host_name_keeps_only_what_an_identity_may_have() {
+    fn a_uuid_says_its_version_and_keeps_the_other_bits() {
+        assert_eq!(uuid(0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(uuid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        let counted = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff;
+        assert_eq!(uuid(counted), "00112233-4455-4677-8899-aabbccddeeff");
+    }
+
+    #[test]
+    fn a_prefix_keeps_only_what_an_identity_may_have() {
         assert_eq!(plain("node-7.example_a"), "node-7.example_a");
         assert_eq!(plain("a\"b\\c\n d"), "abcd");
-        assert_eq!(plain(&"x".repeat(300)).len(), HOST_NAME_MAX);
+        assert_eq!(plain(&"x".repeat(300)).len(), PREFIX_MAX);
     }
 }

@@ -58,6 +58,8 @@
 mod builder;
 mod changes;
 mod clock;
+mod connection;
+mod credentials;
 mod error;
 mod guard;
 mod handle;
@@ -81,9 +83,11 @@ pub use changes::Changes;
 pub use clock::Clock;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use clock::SystemClock;
+pub use connection::{Connection, ConnectionError};
 pub use error::{ShutdownError, StartError};
 pub use guard::Guard;
 pub use handle::Handle;
+pub use identity::unique_identity;
 
 /// The programs on the front page, which have to compile.
 #[cfg(doctest)]

@@ -1,7 +1,9 @@
 //! What a timetable gives to a machine: answers, failures and calls, in few words.
 
 use kubelease_core::Timestamp;
-use kubelease_core::lease::{LeaseRecord, RecordSpec, RecordTime, ResourceVersion, Uid, Version};
+use kubelease_core::lease::{
+    LeaseRecord, Owners, RecordSpec, RecordTime, ResourceVersion, Uid, Version,
+};
 use kubelease_core::protocol::{Failure, Reply, Response};
 use kubelease_core::time::Duration;
 
@@ -156,6 +158,7 @@ impl Lease {
             version,
             creation_timestamp: None,
             being_deleted: false,
+            owners: Owners::default(),
             spec,
         };
         Self {

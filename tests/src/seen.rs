@@ -1,7 +1,7 @@
 //! Outputs and requests as values that outlive the next call.
 
 use kubelease_core::Timestamp;
-use kubelease_core::lease::{Label, LeaseSpec, Version};
+use kubelease_core::lease::{Label, LeaseSpec, NodeRef, Version};
 use kubelease_core::protocol::{Changes, Event, Operation, Output, Request, RequestId};
 use kubelease_core::time::Instant;
 
@@ -27,8 +27,12 @@ pub struct Sent {
     pub id: RequestId,
     /// From when on an answer is refused.
     pub deadline: Instant,
-    /// What it writes; `None` for a GET.
+    /// What it writes; `None` where it writes nothing.
     pub write: Option<Write>,
+    /// The Node that it reads; `None` where it is about the lease.
+    pub node: Option<String>,
+    /// The condition of a deletion.
+    pub deletes: Option<Box<Version>>,
 }
 
 /// What a request writes.
@@ -46,8 +50,21 @@ pub struct Write {
     pub transitions: Option<u32>,
     /// Labels to set.
     pub labels: Vec<(String, String)>,
+    /// The owner to set.
+    pub owner: Option<Box<Owner>>,
     /// What kind of write it is.
     pub kind: WriteKind,
+}
+
+/// The Node that a write names as owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Whether there are others, as far as the machine knows.
+    pub has_others: bool,
 }
 
 /// The kinds of writes.
@@ -109,34 +126,61 @@ impl Sent {
 
 impl From<Request<'_>> for Sent {
     fn from(request: Request<'_>) -> Self {
-        let write = match request.operation {
-            Operation::Get => None,
+        let mut sent = Self {
+            id: request.id,
+            deadline: request.deadline,
+            write: None,
+            node: None,
+            deletes: None,
+        };
+        match request.operation {
+            Operation::Get => {}
+            Operation::GetNode { name } => sent.node = Some(name.to_owned()),
+            Operation::Delete { version } => sent.deletes = Some(Box::new(version.clone())),
             Operation::Create {
                 spec,
                 labels,
+                owner,
                 by_put,
-            } => Some(Write::new(spec, labels, WriteKind::Create { by_put })),
+            } => {
+                let owner = owner.map(|node| Box::new(Owner::new(node, false)));
+                let kind = WriteKind::Create { by_put };
+                sent.write = Some(Write::new(spec, labels, owner, kind));
+            }
             Operation::Update {
                 spec,
                 version,
                 changes,
                 labels,
+                owner,
             } => {
+                let owner = owner.map(|it| Box::new(Owner::new(it.node, it.has_others)));
                 let version = version.clone();
                 let kind = WriteKind::Update { version, changes };
-                Some(Write::new(spec, labels, kind))
+                sent.write = Some(Write::new(spec, labels, owner, kind));
             }
-        };
+        }
+        sent
+    }
+}
+
+impl Owner {
+    fn new(node: NodeRef<'_>, has_others: bool) -> Self {
         Self {
-            id: request.id,
-            deadline: request.deadline,
-            write,
+            name: node.name.to_owned(),
+            uid: node.uid.to_owned(),
+            has_others,
         }
     }
 }
 
 impl Write {
-    fn new(spec: LeaseSpec<'_>, labels: &[Label<'_>], kind: WriteKind) -> Self {
+    fn new(
+        spec: LeaseSpec<'_>,
+        labels: &[Label<'_>],
+        owner: Option<Box<Owner>>,
+        kind: WriteKind,
+    ) -> Self {
         let label = |label: &Label<'_>| (label.key.to_owned(), label.value.to_owned());
         Self {
             holder: spec.holder_identity.to_owned(),
@@ -145,6 +189,7 @@ impl Write {
             renew_time: spec.renew_time,
             transitions: spec.lease_transitions,
             labels: labels.iter().map(label).collect(),
+            owner,
             kind,
         }
     }

@@ -36,6 +36,12 @@ fn describe_event(event: &Event, leader: Option<&str>) -> String {
 /// A request: the method, the condition of a write, and what it is for.
 #[must_use]
 pub fn describe_request(sent: &Sent) -> String {
+    if let Some(name) = &sent.node {
+        return format!("GET node {name}");
+    }
+    if let Some(version) = &sent.deletes {
+        return format!("DELETE {}", version.resource_version.as_str());
+    }
     let Some(write) = &sent.write else {
         return "GET".to_owned();
     };

@@ -43,6 +43,8 @@ impl Elector<'_> {
             Reply::Throttled => self.throttled(retry_after),
             Reply::ServerError(_) => self.lost(written.is_some(), retry_after),
             Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
+            // No elector asks for that.
+            Reply::Node(_) | Reply::Deleted => self.unreadable(BadAnswer::NotALease, verb, true),
             Reply::Forbidden => self.was_forbidden(verb),
             Reply::NamespaceMissing => self.refused(TroubleKind::NamespaceMissing, verb),
             Reply::ApiUnavailable => self.refused(TroubleKind::ApiUnavailable, verb),

@@ -114,15 +114,15 @@ impl Observed {
                 .map(|spec| &spec.holder)
                 .filter(|_| standing.is_foreign());
             lesson.leader_changed = foreign_name(before) != new_name;
-            if standing.is_foreign() {
-                self.sent.fresh = 0;
-            }
             self.last.standing = standing;
             self.last.since = now;
             self.last.digest = digest;
             self.last.set_spec(spec);
         }
         let standing = self.last.standing;
+        if standing.is_foreign() {
+            self.sent.fresh = 0;
+        }
         self.last.wait = standing::wait_for(spec, record.creation_timestamp, standing, criteria);
         self.last.is_fresh = spec.is_some_and(|spec| self.sent.has_fresh(spec.renew_time));
         self.last.version.copy_from(&record.version);

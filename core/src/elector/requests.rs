@@ -118,6 +118,7 @@ impl<'a> Elector<'a> {
                 return Some(Operation::Create {
                     spec,
                     labels: self.config.labels,
+                    owner: None,
                     by_put: self.config.create == Create::Put,
                 });
             }
@@ -130,6 +131,7 @@ impl<'a> Elector<'a> {
             version: &self.observed.record()?.version,
             changes,
             labels,
+            owner: None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! A request on its way out.
 
-use crate::wire::http::{ACCEPT, Method, RequestHead};
-use crate::wire::path::{LeasePath, write_query};
+use crate::wire::http::{ACCEPT, CONTENT_STRATEGIC_PATCH, Method, RequestHead};
+use crate::wire::path::{LeasePath, write_node_path, write_query};
 use crate::wire::{Body, ByteWriter};
 
 /// A request that is ready to be written.
@@ -10,6 +10,10 @@ pub(super) struct Outgoing<'s> {
     pub(super) path: &'s LeasePath<'s>,
     pub(super) timeout_ms: u32,
     pub(super) body: Body<'s>,
+    /// The Node, where the request is about one.
+    pub(super) node: Option<&'s str>,
+    /// Whether a patch adds to the list of owners, instead of setting it.
+    pub(super) adds_owner: bool,
 }
 
 impl Outgoing<'_> {
@@ -20,16 +24,28 @@ impl Outgoing<'_> {
         self.body.write(&mut body);
         RequestHead {
             method: self.method,
-            content_type: self.method.content_type(),
+            content_type: self.content_type(),
             accept: ACCEPT,
             target_length: target.total(),
             body_length: body.total(),
         }
     }
 
+    const fn content_type(&self) -> Option<&'static str> {
+        if self.adds_owner {
+            Some(CONTENT_STRATEGIC_PATCH)
+        } else {
+            self.method.content_type()
+        }
+    }
+
     pub(super) fn write_target(&self, out: &mut ByteWriter<'_>) {
-        self.path.write_path(out, self.method == Method::Post);
+        match self.node {
+            Some(name) => write_node_path(out, name),
+            None => self.path.write_path(out, self.method == Method::Post),
+        }
         out.put(b"?");
-        write_query(out, self.method != Method::Get, self.timeout_ms);
+        let names_manager = !matches!(self.method, Method::Get | Method::Delete);
+        write_query(out, names_manager, self.timeout_ms);
     }
 }

@@ -1,5 +1,10 @@
 //! An answer: status, headers and body in, in any split; a [`Response`] out.
 
+mod node;
+mod owned;
+
+use self::owned::Beside;
+pub(crate) use self::owned::Content;
 use super::http::Headers;
 use super::json_reader::{JsonReader, Sink, Want};
 use super::keep::{Keep, Part};
@@ -33,6 +38,7 @@ pub struct Answer {
     failure: Option<BadAnswer>,
     reader: JsonReader,
     fields: Fields,
+    beside: Beside,
 }
 
 impl Answer {
@@ -46,6 +52,7 @@ impl Answer {
             failure: None,
             reader: JsonReader::new(),
             fields: Fields::new(),
+            beside: Beside::Nothing,
         }
     }
 
@@ -72,26 +79,15 @@ impl Answer {
 
     /// Takes the next piece of the body, of any length.
     pub fn body(&mut self, piece: &[u8], keep: Option<&mut Keep<'_>>) -> Reading {
-        if self.failure.is_some() {
-            return Reading::Enough;
-        }
-        let piece_length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
-        self.length = self.length.saturating_add(piece_length);
-        if self.length > BODY_MAX {
-            self.failure = Some(BadAnswer::TooLong);
+        if self.is_over(piece) {
             return Reading::Enough;
         }
         let mut sink = FieldSink {
             fields: &mut self.fields,
             keep: keep.filter(|_| is_success(self.status)),
         };
-        match self.reader.feed(&mut sink, piece) {
-            Ok(()) => Reading::More,
-            Err(failure) => {
-                self.failure = Some(failure);
-                Reading::Enough
-            }
-        }
+        let read = self.reader.feed(&mut sink, piece);
+        self.took(read)
     }
 
     /// Ends the answer: what it says. Only a good one makes `keep` whole.
@@ -121,6 +117,27 @@ impl Answer {
             server_time: self.headers.server_time,
             retry_after: self.headers.retry_after(status.retry_after_s),
             reply,
+        }
+    }
+
+    /// Counts the piece, and says whether it is of no use.
+    fn is_over(&mut self, piece: &[u8]) -> bool {
+        let piece_length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        self.length = self.length.saturating_add(piece_length);
+        if self.failure.is_none() && self.length > BODY_MAX {
+            self.failure = Some(BadAnswer::TooLong);
+        }
+        self.failure.is_some()
+    }
+
+    /// Notes how far the reading went.
+    const fn took(&mut self, read: Result<(), BadAnswer>) -> Reading {
+        match read {
+            Ok(()) => Reading::More,
+            Err(failure) => {
+                self.failure = Some(failure);
+                Reading::Enough
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::json_reader::{hex_value, unescape};
 use super::json_writer::ByteWriter;
 use super::keep::{Keep, Part};
+use super::owner::{OWNER_REFERENCES, OwnerWriting};
 use super::path::LeasePath;
 use crate::lease::{Label, LeaseSpec, Version};
 use crate::protocol::Changes;
@@ -17,6 +18,7 @@ pub(crate) enum Body<'r> {
         path: &'r LeasePath<'r>,
         spec: LeaseSpec<'r>,
         labels: &'r [Label<'r>],
+        owner: Option<OwnerWriting<'r>>,
     },
     /// A whole Lease, with all that was kept of the last one.
     Replace {
@@ -24,6 +26,7 @@ pub(crate) enum Body<'r> {
         spec: LeaseSpec<'r>,
         version: &'r Version,
         labels: &'r [Label<'r>],
+        owner: Option<OwnerWriting<'r>>,
         keep: &'r Keep<'r>,
     },
     /// A merge patch (RFC 7386) on condition of the version.
@@ -32,7 +35,10 @@ pub(crate) enum Body<'r> {
         version: &'r Version,
         changes: Changes,
         labels: &'r [Label<'r>],
+        owner: Option<OwnerWriting<'r>>,
     },
+    /// The conditions of a deletion.
+    Delete { version: &'r Version },
 }
 
 impl Body<'_> {
@@ -40,9 +46,15 @@ impl Body<'_> {
     pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
         match self {
             Self::Nothing => {}
-            Self::Create { path, spec, labels } => {
+            Self::Create {
+                path,
+                spec,
+                labels,
+                owner,
+            } => {
                 begin_lease(out, path);
                 write_labels(out, labels, None);
+                write_owner(out, owner.as_ref(), None);
                 out.put(b"},\"spec\":{");
                 write_spec(out, spec, Changes::Acquire);
                 out.put(b"}}");
@@ -52,6 +64,7 @@ impl Body<'_> {
                 spec,
                 version,
                 labels,
+                owner,
                 keep,
             } => {
                 begin_lease(out, path);
@@ -62,12 +75,13 @@ impl Body<'_> {
                 out.put(b",\"resourceVersion\":");
                 out.put_text_bytes(version.resource_version.as_bytes());
                 write_labels(out, labels, Some(keep));
-                write_kept(out, keep, Part::Metadata);
+                write_owner(out, owner.as_ref(), Some(keep));
+                write_kept(out, keep, Part::Metadata, owner.is_some());
                 out.put(b"},\"spec\":{");
                 write_spec(out, spec, Changes::Acquire);
-                write_kept(out, keep, Part::Spec);
+                write_kept(out, keep, Part::Spec, false);
                 out.put(b"}");
-                write_kept(out, keep, Part::Lease);
+                write_kept(out, keep, Part::Lease, false);
                 out.put(b"}");
             }
             Self::Patch {
@@ -75,16 +89,19 @@ impl Body<'_> {
                 version,
                 changes,
                 labels,
+                owner,
             } => {
                 // Without the version the server would apply the patch to whatever is there. The
                 // uid adds nothing: a lease that was made anew has another version.
                 out.put(b"{\"metadata\":{\"resourceVersion\":");
                 out.put_text_bytes(version.resource_version.as_bytes());
                 write_labels(out, labels, None);
+                write_owner(out, owner.as_ref(), None);
                 out.put(b"},\"spec\":{");
                 write_spec(out, spec, *changes);
                 out.put(b"}}");
             }
+            Self::Delete { version } => write_preconditions(out, version),
         }
     }
 }
@@ -97,6 +114,18 @@ fn begin_lease(out: &mut ByteWriter<'_>, path: &LeasePath<'_>) {
     out.put_text(path.name());
     out.put(b",\"namespace\":");
     out.put_text(path.namespace());
+}
+
+fn write_preconditions(out: &mut ByteWriter<'_>, version: &Version) {
+    out.put(b"{\"preconditions\":{");
+    if !version.uid.is_empty() {
+        out.put(b"\"uid\":");
+        out.put_text(version.uid.as_str());
+        out.put(b",");
+    }
+    out.put(b"\"resourceVersion\":");
+    out.put_text(version.resource_version.as_str());
+    out.put(b"}}");
 }
 
 /// The members of `spec` that `changes` names.
@@ -150,18 +179,31 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
     }
 }
 
-/// All kept members of `part`, each behind a comma.
-fn write_kept(out: &mut ByteWriter<'_>, keep: &Keep<'_>, part: Part) {
+/// All kept members of `part`, each behind a comma; the owners only where they are not set anew.
+fn write_kept(out: &mut ByteWriter<'_>, keep: &Keep<'_>, part: Part, without_owners: bool) {
     for member in keep.members(part) {
+        if without_owners && has_key(member, OWNER_REFERENCES) {
+            continue;
+        }
         out.put(b",");
         out.put(member);
+    }
+}
+
+fn write_owner(
+    out: &mut ByteWriter<'_>,
+    owner: Option<&OwnerWriting<'_>>,
+    keep: Option<&Keep<'_>>,
+) {
+    if let Some(owner) = owner {
+        owner.write(keep, out);
     }
 }
 
 /// Whether the raw member `"key":value` has the key `key`, be it written with escapes.
 ///
 /// Keys of labels are ASCII; an escape of anything else is that of another key.
-fn has_key(member: &[u8], key: &str) -> bool {
+pub(super) fn has_key(member: &[u8], key: &str) -> bool {
     let mut raw = member.iter().skip(1);
     for expected in key.bytes() {
         if unescaped(&mut raw) != Some(expected) {
@@ -222,6 +264,7 @@ mod tests {
             path: &path,
             spec: SPEC,
             labels: &[],
+            owner: None,
         };
         assert_eq!(
             written(&body),
@@ -247,6 +290,7 @@ mod tests {
                 spec: SPEC,
                 version: &version,
                 labels: &[],
+                owner: None,
                 keep: &keep,
             };
             assert!(written(&body).contains(expected), "{}", written(&body));

@@ -12,6 +12,9 @@ pub const CONTENT_JSON: &str = "application/json";
 /// Content type of a PATCH.
 pub const CONTENT_MERGE_PATCH: &str = "application/merge-patch+json";
 
+/// Content type of a PATCH that adds an owner: the server merges that list by `uid`.
+pub const CONTENT_STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+
 /// A method of HTTP.
 #[expect(
     clippy::exhaustive_enums,
@@ -27,6 +30,8 @@ pub enum Method {
     Put,
     /// `PATCH`.
     Patch,
+    /// `DELETE`.
+    Delete,
 }
 
 impl Method {
@@ -38,15 +43,16 @@ impl Method {
             Self::Post => "POST",
             Self::Put => "PUT",
             Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
         }
     }
 
-    /// `Content-Type` of the body that it has here.
+    /// `Content-Type` of the body that it mostly has here.
     #[must_use]
     pub const fn content_type(self) -> Option<&'static str> {
         match self {
             Self::Get => None,
-            Self::Post | Self::Put => Some(CONTENT_JSON),
+            Self::Post | Self::Put | Self::Delete => Some(CONTENT_JSON),
             Self::Patch => Some(CONTENT_MERGE_PATCH),
         }
     }

@@ -73,6 +73,12 @@ impl<'a> LeasePath<'a> {
     }
 }
 
+/// Writes the path of the Node `name`.
+pub(crate) fn write_node_path(out: &mut ByteWriter<'_>, name: &str) {
+    out.put(b"/api/v1/nodes/");
+    out.put(name.as_bytes());
+}
+
 /// Writes the query. Never a `resourceVersion`: a read with one may come from a cache.
 pub(crate) fn write_query(out: &mut ByteWriter<'_>, is_write: bool, timeout_ms: u32) {
     if is_write {

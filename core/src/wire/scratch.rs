@@ -53,6 +53,15 @@ impl Scratch {
         self.short() == Some(text)
     }
 
+    /// Whether the text is `text`; where that is a long one, by its hash.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        if self.is_long {
+            text.len() > SCRATCH_MAX && Hash::of(text) == self.hash
+        } else {
+            self.is(text)
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.is(b"")
     }

@@ -56,6 +56,7 @@ impl Script {
             Step::Create { by_put } => Operation::Create {
                 spec: spec("me"),
                 labels: &self.labels,
+                owner: None,
                 by_put: *by_put,
             },
             Step::Update { changes, .. } => Operation::Update {
@@ -69,6 +70,7 @@ impl Script {
                 version: &self.version,
                 changes: *changes,
                 labels: &self.labels,
+                owner: None,
             },
         };
         Some(Request {

@@ -25,6 +25,7 @@ fn classify(status: u16, headers: &[(&str, &str)], body: &[u8], split: usize) ->
     } = answer.end(None);
     let reply = match reply {
         Reply::Lease(record) => panic!("{record:?}"),
+        Reply::Node(_) | Reply::Deleted => panic!("nobody asked for that"),
         Reply::LeaseMissing => Reply::LeaseMissing,
         Reply::NamespaceMissing => Reply::NamespaceMissing,
         Reply::ApiUnavailable => Reply::ApiUnavailable,

@@ -51,7 +51,9 @@ fn reply(reply: Reply<'_>) -> (u32, String) {
         Reply::Throttled => (429, "slow down".to_owned()),
         Reply::ServerError(status) | Reply::Refused(status) => (u32::from(status), String::new()),
         Reply::BadAnswer(BadAnswer::Truncated) => (200, "{\"kind\":".to_owned()),
-        Reply::BadAnswer(_) | Reply::TooLarge => panic!("{reply:?} is no answer of a server"),
+        Reply::Node(_) | Reply::Deleted | Reply::BadAnswer(_) | Reply::TooLarge => {
+            panic!("{reply:?} is no answer of a server")
+        }
     }
 }
 

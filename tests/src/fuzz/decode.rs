@@ -120,7 +120,7 @@ impl<'a> Sent<'a> {
                 Reply::Throttled => code == 429,
                 Reply::ServerError(found) => code == found && matches!(code, 500..=599),
                 Reply::Refused(found) => code == found && !matches!(code, 200..=299 | 500..=599),
-                Reply::Lease(_) | Reply::TooLarge => false,
+                Reply::Lease(_) | Reply::Node(_) | Reply::Deleted | Reply::TooLarge => false,
             },
         };
         assert!(right, "{code}: {told:?}");
@@ -157,7 +157,7 @@ impl<'a> Sent<'a> {
         let expected = match request.method {
             Method::Put => bodies::replaced(self.body, &spec("me"), version, &[]),
             Method::Patch => bodies::patched(&spec("me"), version, &[]),
-            Method::Get | Method::Post => panic!("{request:?}"),
+            Method::Get | Method::Post | Method::Delete => panic!("{request:?}"),
         };
         assert_eq!(written, expected);
         (told, Some(request.body.to_vec()))

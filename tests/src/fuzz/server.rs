@@ -24,7 +24,7 @@ impl Server {
         match (&self.lease, method, condition) {
             (Some(_), Method::Post, _) => status(409, "AlreadyExists"),
             (None, Method::Patch, _) | (None, Method::Put, Some(_)) => status(404, "NotFound"),
-            (None, Method::Get | Method::Post | Method::Put, _) => {
+            (None, Method::Get | Method::Post | Method::Put | Method::Delete, _) => {
                 self.store(sent);
                 self.lease.as_mut().expect("a lease")["metadata"]["uid"] = json!("u1");
                 self.found(201)
@@ -37,7 +37,7 @@ impl Server {
                 let mut next = lease.clone();
                 match method {
                     Method::Patch => merge(&mut next, &sent),
-                    Method::Get | Method::Post | Method::Put => next = sent,
+                    Method::Get | Method::Post | Method::Put | Method::Delete => next = sent,
                 }
                 self.store(next);
                 self.found(200)

@@ -86,6 +86,7 @@ impl<'a> Stub<'a> {
                 version: &self.version,
                 changes: Changes::Acquire,
                 labels: self.labels,
+                owner: None,
             },
         };
         self.waits.then_some(Request {

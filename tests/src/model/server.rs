@@ -110,6 +110,9 @@ impl Wish {
         };
         match operation {
             Operation::Get => Self::Get,
+            Operation::GetNode { .. } | Operation::Delete { .. } => {
+                unreachable!("no elector asks for that")
+            }
             Operation::Create { spec, .. } => Self::Create(written(spec)),
             Operation::Update { spec, version, .. } => Self::Update {
                 record: written(spec),

@@ -120,13 +120,15 @@ pub const MUTANTS: [Mutant; 38] = [
         breaks: "rule 6: never an unconditional write",
         file: "elector/observe.rs",
         find: "        self.last.version.copy_from(&record.version);
-        self.last.spec.copy_from(spec);",
+        self.settle(Seen::Record);
+        lesson",
         replace: "        if standing == Standing::Mine {
             self.last.version.copy_from(&record.version);
         } else {
             self.last.version = crate::lease::Version::default();
         }
-        self.last.spec.copy_from(spec);",
+        self.settle(Seen::Record);
+        lesson",
     },
     Mutant {
         name: "a write after a lost one has no version",
@@ -155,18 +157,15 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "transitions wrap",
         breaks: "rule 8: they saturate at 2^31 - 1",
         file: "elector/requests.rs",
-        find: "transitions(record).saturating_add(1).min(TRANSITIONS_MAX),",
-        replace: "transitions(record).saturating_add(1) & TRANSITIONS_MAX,",
+        find: "record.transitions.saturating_add(1).min(TRANSITIONS_MAX),",
+        replace: "record.transitions.saturating_add(1) & TRANSITIONS_MAX,",
     },
     Mutant {
         name: "transitions rise with each renewal",
         breaks: "rule 8",
         file: "elector/requests.rs",
-        find: "(record.spec.acquire_time.timestamp(), transitions(record))",
-        replace: "(
-                record.spec.acquire_time.timestamp(),
-                transitions(record).saturating_add(1),
-            )",
+        find: "(record.acquire_time, record.transitions)",
+        replace: "(record.acquire_time, record.transitions.saturating_add(1))",
     },
     Mutant {
         name: "a fence is that of the first term",
@@ -206,22 +205,26 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a change is a change of the resourceVersion",
         breaks: "rule 2: metadata is no sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == *spec && old.version.uid == record.version.uid",
+        find: "old.digest == digest && old.version.uid == record.version.uid",
         replace: "old.version == record.version",
     },
     Mutant {
         name: "a change is a change of the holder",
         breaks: "rule 2: a renewal is a sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == *spec && old.version.uid == record.version.uid",
-        replace: "old.spec.holder == spec.holder && old.version.uid == record.version.uid",
+        find: "old.digest == digest && old.version.uid == record.version.uid",
+        replace: "Some(&old.holder) == spec.map(|spec| &spec.holder)
+                    && old.version.uid == record.version.uid",
     },
     Mutant {
         name: "each read is a sign of life",
         breaks: "rule 2: expiry counts from the first sight",
         file: "elector/observe.rs",
-        find: "let since = before.filter(|_| unchanged).map_or(now, |old| old.since);",
-        replace: "let since = before.filter(|_| false).map_or(now, |old| old.since);",
+        find: "        let standing = self.last.standing;
+",
+        replace: "        let standing = self.last.standing;
+        self.last.since = now;
+",
     },
     Mutant {
         name: "an empty holder is somebody",

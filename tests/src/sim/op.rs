@@ -65,6 +65,9 @@ impl Op {
 impl From<Operation<'_>> for Op {
     fn from(operation: Operation<'_>) -> Self {
         match operation {
+            Operation::GetNode { .. } | Operation::Delete { .. } => {
+                panic!("no elector asks for that")
+            }
             Operation::Get => Self::Get,
             Operation::Create { spec, by_put, .. } => Self::Create {
                 spec: RecordSpec::from(spec),

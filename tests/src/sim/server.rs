@@ -2,7 +2,7 @@
 
 use kubelease_core::Timestamp;
 use kubelease_core::lease::{
-    Holder, LeaseRecord, RecordSpec, RecordTime, ResourceVersion, Uid, Version,
+    Holder, LeaseRecord, Owners, RecordSpec, RecordTime, ResourceVersion, Uid, Version,
 };
 use kubelease_core::protocol::Reply;
 use kubelease_core::text::Hash;
@@ -241,6 +241,7 @@ impl Stored {
             },
             creation_timestamp: self.created,
             being_deleted: self.being_deleted,
+            owners: Owners::default(),
             spec: Some(self.spec.clone()),
         }
     }

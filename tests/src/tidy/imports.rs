@@ -16,6 +16,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("protocol", &["lease"]),
     ("machine", &["lease", "protocol"]),
     ("backoff", &["protocol"]),
+    ("contact", &["protocol"]),
     ("inflight", &["protocol"]),
     ("monotonic", &[]),
     ("renewal_clock", &[]),
@@ -30,8 +31,9 @@ const TABLE: &[(&str, &[&str])] = &[
 ];
 
 /// What a machine rests on: never another machine, never the wire format.
-const MACHINE: [&str; 7] = [
+const MACHINE: [&str; 8] = [
     "backoff",
+    "contact",
     "inflight",
     "lease",
     "machine",

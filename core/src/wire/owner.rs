@@ -1,0 +1,367 @@
+//! `metadata.ownerReferences`: finding a Node among them in any split of the text, and writing it
+//! among all others.
+
+use super::json_writer::ByteWriter;
+use super::keep::{Keep, Part};
+use super::scratch::Scratch;
+use crate::lease::{NodeRef, OwnerState, Owners};
+
+/// The key of the member.
+pub(super) const OWNER_REFERENCES: &str = "ownerReferences";
+
+/// Looks for a Node in the raw text of an array of references, which is JSON without blanks.
+///
+/// Names and uids have no character that JSON writes with an escape, so that text is compared as
+/// it stands: one with an escape is another's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnerScan {
+    is_running: bool,
+    depth: u8,
+    is_in_text: bool,
+    is_escaped: bool,
+    is_value: bool,
+    key: Key,
+    item: Item,
+    owners: Owners,
+}
+
+/// The member of a reference that is being read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Key {
+    #[default]
+    Other,
+    ApiVersion,
+    Kind,
+    Name,
+    Uid,
+}
+
+impl Key {
+    fn of(text: &Scratch) -> Self {
+        let known: [(&[u8], Self); 4] = [
+            (b"apiVersion", Self::ApiVersion),
+            (b"kind", Self::Kind),
+            (b"name", Self::Name),
+            (b"uid", Self::Uid),
+        ];
+        let found = known.iter().find(|(name, _)| text.is(name));
+        found.map_or(Self::Other, |(_, key)| *key)
+    }
+}
+
+/// What fits in the reference that is being read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Item {
+    is_v1: bool,
+    is_node: bool,
+    has_name: bool,
+    has_uid: bool,
+}
+
+impl Item {
+    const fn has_node_name(self) -> bool {
+        self.is_v1 && self.is_node && self.has_name
+    }
+
+    /// Whether a reference to the Node takes its place. The server drops the second of two
+    /// references with one uid.
+    const fn is_mine(self) -> bool {
+        self.has_node_name() || self.has_uid
+    }
+
+    const fn is_current(self) -> bool {
+        self.has_node_name() && self.has_uid
+    }
+}
+
+impl OwnerScan {
+    /// The text begins.
+    pub(super) fn start(&mut self) {
+        *self = Self {
+            is_running: true,
+            ..Self::default()
+        };
+    }
+
+    /// Whether the text has begun and not ended.
+    pub(super) const fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// The text has ended, if it had begun: says which.
+    pub(super) const fn stop(&mut self) -> bool {
+        core::mem::replace(&mut self.is_running, false)
+    }
+
+    /// What was found.
+    pub(super) const fn owners(&self) -> Owners {
+        self.owners
+    }
+
+    /// Takes the next piece of the text; `scratch` is free for it from the first to the last.
+    pub(super) fn feed(&mut self, piece: &[u8], scratch: &mut Scratch, node: NodeRef<'_>) {
+        for byte in piece {
+            if self.is_in_text {
+                self.text(*byte, scratch, node);
+            } else {
+                self.token(*byte, scratch);
+            }
+        }
+    }
+
+    fn text(&mut self, byte: u8, scratch: &mut Scratch, node: NodeRef<'_>) {
+        if !self.is_escaped && byte == b'"' {
+            self.is_in_text = false;
+            if self.depth == 2 {
+                self.text_end(scratch, node);
+            }
+            return;
+        }
+        self.is_escaped = !self.is_escaped && byte == b'\\';
+        scratch.push(&[byte]);
+    }
+
+    fn text_end(&mut self, scratch: &Scratch, node: NodeRef<'_>) {
+        if !self.is_value {
+            self.key = Key::of(scratch);
+            return;
+        }
+        match self.key {
+            Key::Other => {}
+            Key::ApiVersion => self.item.is_v1 = scratch.is(b"v1"),
+            Key::Kind => self.item.is_node = scratch.is(b"Node"),
+            Key::Name => self.item.has_name = scratch.matches(node.name.as_bytes()),
+            Key::Uid => {
+                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid.as_bytes());
+            }
+        }
+    }
+
+    fn token(&mut self, byte: u8, scratch: &mut Scratch) {
+        match byte {
+            b'"' => {
+                self.is_in_text = true;
+                scratch.clear();
+            }
+            b':' => self.is_value = true,
+            b',' => self.is_value = false,
+            b'{' | b'[' => {
+                self.depth = self.depth.saturating_add(1);
+                self.is_value = false;
+                if self.depth == 2 {
+                    self.item = Item::default();
+                }
+            }
+            b'}' | b']' => {
+                if self.depth == 2 {
+                    self.item_end();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn item_end(&mut self) {
+        if self.item.is_current() {
+            self.owners.node = OwnerState::Current;
+        } else if !self.item.is_mine() {
+            self.owners.has_others = true;
+        } else if self.owners.node == OwnerState::Absent {
+            self.owners.node = OwnerState::Stale;
+        }
+    }
+}
+
+/// An owner to write. It brings its own writer, so that a program whose machines name no owner
+/// has no code for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnerWriting<'r> {
+    node: NodeRef<'r>,
+    write: fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>),
+}
+
+impl<'r> OwnerWriting<'r> {
+    pub(crate) fn new(node: NodeRef<'r>) -> Self {
+        Self {
+            node,
+            write: write_owners,
+        }
+    }
+
+    /// Writes the member, with all other owners that were kept.
+    pub(super) fn write(&self, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
+        (self.write)(self.node, keep, out);
+    }
+}
+
+fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
+    out.put(b",\"");
+    out.put(OWNER_REFERENCES.as_bytes());
+    out.put(b"\":[");
+    let members = keep
+        .into_iter()
+        .flat_map(|keep| keep.members(Part::Metadata));
+    let lists = members.filter(|member| super::body::has_key(member, OWNER_REFERENCES));
+    for item in lists.flat_map(Items::of_member) {
+        if !judge(item, node).is_mine() {
+            out.put(item);
+            out.put(b",");
+        }
+    }
+    out.put(b"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":");
+    out.put_text(node.name);
+    out.put(b",\"uid\":");
+    out.put_text(node.uid);
+    out.put(b"}]");
+}
+
+/// What fits in one whole reference.
+fn judge(item: &[u8], node: NodeRef<'_>) -> Item {
+    let mut scan = OwnerScan {
+        depth: 1,
+        ..OwnerScan::default()
+    };
+    scan.feed(item, &mut Scratch::new(), node);
+    scan.item
+}
+
+/// Goes through the objects of an array that is JSON without blanks.
+#[derive(Debug)]
+struct Items<'k> {
+    rest: &'k [u8],
+}
+
+impl<'k> Items<'k> {
+    /// The objects of the array in `"key":[…]`; none where it is `null`.
+    fn of_member(member: &'k [u8]) -> Self {
+        let start = member.iter().position(|byte| *byte == b'[');
+        let rest = start.and_then(|start| member.get(start.saturating_add(1)..));
+        Self {
+            rest: rest.unwrap_or_default(),
+        }
+    }
+}
+
+impl<'k> Iterator for Items<'k> {
+    type Item = &'k [u8];
+
+    fn next(&mut self) -> Option<&'k [u8]> {
+        let (mut depth, mut is_in_text, mut is_escaped) = (0_u32, false, false);
+        for (at, byte) in self.rest.iter().enumerate() {
+            if is_in_text {
+                is_in_text = is_escaped || *byte != b'"';
+                is_escaped = !is_escaped && *byte == b'\\';
+                continue;
+            }
+            match byte {
+                b'"' => is_in_text = true,
+                b'{' | b'[' => depth = depth.saturating_add(1),
+                b'}' | b']' if depth <= 1 => {
+                    let (item, rest) = self.rest.split_at_checked(at.saturating_add(1))?;
+                    self.rest = rest;
+                    let item = item.strip_prefix(b",").unwrap_or(item);
+                    return Some(item).filter(|_| depth == 1);
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::{String, ToString};
+    use std::vec::Vec;
+
+    use super::*;
+
+    const NODE: NodeRef<'_> = NodeRef {
+        name: "gw1",
+        uid: "u-1",
+    };
+
+    fn reference(kind: &str, name: &str, uid: &str) -> String {
+        std::format!(r#"{{"apiVersion":"v1","kind":"{kind}","name":"{name}","uid":"{uid}"}}"#)
+    }
+
+    fn scanned(text: &str, node: NodeRef<'_>, size: usize) -> Owners {
+        let (mut scan, mut scratch) = (OwnerScan::default(), Scratch::new());
+        scan.start();
+        for piece in text.as_bytes().chunks(size) {
+            scan.feed(piece, &mut scratch, node);
+        }
+        scan.owners()
+    }
+
+    #[test]
+    fn a_node_is_found_among_others_in_any_split() {
+        use OwnerState::{Absent, Current, Stale};
+        let mine = reference("Node", "gw1", "u-1");
+        let stale = reference("Node", "gw1", "u-0");
+        let other = reference("Node", "gw2", "u-2");
+        let job = reference("Job", "gw1", "u-3");
+        let misnamed = reference("Node", "gw9", "u-1");
+        let odd = r#"{"uid":"u-1","name":"gw1","x":{"kind":"Job","a":["]}\"\\"]},"kind":"Node","apiVersion":"v1"}"#;
+        let group = r#"{"apiVersion":"x/v1","kind":"Node","name":"gw1","uid":"u-5"}"#;
+        let table = [
+            ("[]".to_string(), Absent, false),
+            ("null".to_string(), Absent, false),
+            (std::format!("[{mine}]"), Current, false),
+            (std::format!("[{stale}]"), Stale, false),
+            (std::format!("[{other}]"), Absent, true),
+            (std::format!("[{job}]"), Absent, true),
+            (std::format!("[{group}]"), Absent, true),
+            (std::format!("[{misnamed}]"), Stale, false),
+            (std::format!("[{odd}]"), Current, false),
+            (std::format!("[{stale},{mine}]"), Current, false),
+            (std::format!("[{mine},{stale}]"), Current, false),
+            (std::format!("[{other},{mine},{job}]"), Current, true),
+            (std::format!("[{job},{stale}]"), Stale, true),
+        ];
+        for (text, node, has_others) in table {
+            for size in [1, 2, 7, 1_000] {
+                let found = scanned(&text, NODE, size);
+                assert_eq!(found, Owners { node, has_others }, "{text} in {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_whose_uid_is_not_known_is_stale() {
+        let node = NodeRef { uid: "", ..NODE };
+        let list = std::format!("[{}]", reference("Node", "gw1", ""));
+        assert_eq!(scanned(&list, node, 5).node, OwnerState::Stale);
+    }
+
+    #[test]
+    fn long_names_are_told_apart_by_all_of_their_text() {
+        let (long, other) = ("n".repeat(253), "n".repeat(252) + "m");
+        let node = NodeRef {
+            name: &long,
+            uid: "u-1",
+        };
+        let list = std::format!("[{}]", reference("Node", &long, "u-1"));
+        assert_eq!(scanned(&list, node, 9).node, OwnerState::Current);
+        let list = std::format!("[{}]", reference("Node", &other, "u-2"));
+        assert_eq!(scanned(&list, node, 9).node, OwnerState::Absent);
+    }
+
+    #[test]
+    fn the_objects_of_an_array_come_one_by_one() {
+        let split = |text: &'static str| -> Vec<&str> {
+            Items::of_member(text.as_bytes())
+                .map(|item| core::str::from_utf8(item).unwrap())
+                .collect()
+        };
+        assert_eq!(
+            split(r#""k":[{"a":"}]\"\\"},{"b":[{}]}]"#),
+            [r#"{"a":"}]\"\\"}"#, r#"{"b":[{}]}"#]
+        );
+        assert!(split(r#""k":[]"#).is_empty());
+        assert!(split(r#""k":null"#).is_empty());
+        assert!(split(r#""k":[{"cut":"#).is_empty());
+    }
+}

@@ -1,0 +1,198 @@
+//! Programs that issue credentials: `client.authentication.k8s.io`, `v1` and `v1beta1`.
+
+mod answer;
+
+use core::time::Duration;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use kubelease_core::time::{Instant, Now};
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+pub(crate) use self::answer::Issued;
+use super::ConnectionError;
+use super::secret::Secret;
+
+/// A program that takes longer is killed. Some ask another service, and that one yet another.
+const RUN_MAX: Duration = Duration::from_secs(60);
+
+/// An answer has a token and a pair of certificate and key; the longest chains have a few KiB.
+const ANSWER_MAX: u64 = 1024 * 1024;
+
+/// So long before its credentials expire a program is run again, in the background.
+const EARLY_MS: u64 = 30_000;
+
+/// A program whose answers are about to expire already is not run again sooner than this.
+const PAUSE_MS: u64 = 10_000;
+
+/// The program, as a kubeconfig has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    /// The member of the file, for errors.
+    pub(super) place: String,
+    pub(super) api_version: String,
+    pub(super) command: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) env: Vec<(String, Secret<String>)>,
+    pub(super) install_hint: Option<String>,
+    /// What the program is told of the cluster, where it wants to know.
+    pub(super) cluster: Option<Value>,
+}
+
+impl Spec {
+    fn unlike(&self, expected: impl Into<String>, found: impl Into<String>) -> ConnectionError {
+        ConnectionError::new(&self.place, expected, found)
+    }
+
+    /// What the program finds in `KUBERNETES_EXEC_INFO`.
+    fn info(&self) -> String {
+        let spec = match &self.cluster {
+            Some(cluster) => json!({"interactive": false, "cluster": cluster}),
+            None => json!({"interactive": false}),
+        };
+        let info = json!({
+            "apiVersion": self.api_version,
+            "kind": "ExecCredential",
+            "spec": spec,
+        });
+        info.to_string()
+    }
+
+    /// Runs the program once. Dropping the future kills it.
+    async fn run(&self) -> Result<Issued, ConnectionError> {
+        let mut child = Command::new(&self.command)
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, &value.0)))
+            .env("KUBERNETES_EXEC_INFO", self.info())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| self.cannot_start(&error))?;
+        let mut answer = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let read = stdout.take(ANSWER_MAX).read_to_end(&mut answer).await;
+            read.map_err(|error| self.unlike("an answer", error.to_string()))?;
+        }
+        let status = child.wait().await;
+        let status = status.map_err(|error| self.unlike("an exit status", error.to_string()))?;
+        if !status.success() {
+            return Err(self.unlike("exit status 0", status.to_string()));
+        }
+        answer::read(self, &answer)
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> ConnectionError {
+        let hint = self.install_hint.as_deref().unwrap_or_default().trim();
+        let hint = if hint.is_empty() {
+            String::new()
+        } else {
+            format!(" ({hint})")
+        };
+        let expected = format!("the program `{}`{hint}", self.command.display());
+        self.unlike(expected, error.to_string())
+    }
+}
+
+/// A program, and what it issued last.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    spec: Arc<Spec>,
+    issued: Option<Issued>,
+    /// Outlives the request that began it, since a request may give up sooner.
+    running: Option<JoinHandle<Result<Issued, ConnectionError>>>,
+    begun_at: Option<Instant>,
+}
+
+impl Plugin {
+    pub(crate) const fn new(spec: Arc<Spec>) -> Self {
+        Self {
+            spec,
+            issued: None,
+            running: None,
+            begun_at: None,
+        }
+    }
+
+    /// What it issued last.
+    pub(crate) const fn issued(&self) -> Option<&Issued> {
+        self.issued.as_ref()
+    }
+
+    /// The server refused what was issued.
+    pub(crate) fn reject(&mut self) {
+        self.issued = None;
+    }
+
+    /// Sees to it that there is something issued that has not expired.
+    pub(crate) async fn renew(&mut self, now: Now) -> Result<(), ConnectionError> {
+        let left_ms = self.left_ms(now);
+        if left_ms < EARLY_MS && (left_ms == 0 || self.has_paused(now)) {
+            self.begin(now);
+        }
+        let is_over = self.running.as_ref().is_some_and(JoinHandle::is_finished);
+        if left_ms > 0 && !is_over {
+            return Ok(());
+        }
+        let outcome = self.finish().await;
+        match outcome {
+            Some(Ok(issued)) => self.issued = Some(issued),
+            // What is left of the last ones is used up first.
+            Some(Err(error)) if left_ms == 0 => return Err(error),
+            Some(Err(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    /// For how long what was issued can be used; nothing where there is nothing.
+    fn left_ms(&self, now: Now) -> u64 {
+        match (&self.issued, now.wall) {
+            (None, _) => 0,
+            (Some(issued), wall) => match (issued.expires_at, wall) {
+                (Some(end), Some(wall)) => end.millis_since(wall).unwrap_or(0),
+                // It never expires, or there is no telling: the server's 401 will say.
+                (None, _) | (_, None) => u64::MAX,
+            },
+        }
+    }
+
+    fn has_paused(&self, now: Now) -> bool {
+        self.begun_at.is_none_or(|begun| {
+            now.instant < begun || now.instant.saturating_since(begun).as_millis() >= PAUSE_MS
+        })
+    }
+
+    fn begin(&mut self, now: Now) {
+        if self.running.is_some() {
+            return;
+        }
+        let spec = Arc::clone(&self.spec);
+        self.begun_at = Some(now.instant);
+        self.running = Some(tokio::spawn(async move {
+            let run = timeout(RUN_MAX, spec.run()).await;
+            run.unwrap_or_else(|_| Err(spec.unlike("an answer within a minute", "none")))
+        }));
+    }
+
+    /// Waits for the program; `None` where it does not run. Dropping the future loses nothing.
+    async fn finish(&mut self) -> Option<Result<Issued, ConnectionError>> {
+        let outcome = self.running.as_mut()?.await;
+        self.running = None;
+        let died = |_| Err(self.spec.unlike("an answer", "the end of the runtime"));
+        Some(outcome.unwrap_or_else(died))
+    }
+}
+
+impl Drop for Plugin {
+    /// No program outlives the elector that asked for it.
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.abort();
+        }
+    }
+}
