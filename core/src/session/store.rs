@@ -1,11 +1,11 @@
 //! What a session remembers of the Lease, and how an update is written from it.
 
 use super::{RequestError, UpdateMode};
-use crate::lease::{LeaseSpec, NodeRef, Version};
-use crate::protocol::{Operation, Reply};
+use crate::lease::{NodeRef, Version};
+use crate::protocol::{Changes, Operation, Reply};
 use crate::wire::http::Method;
 use crate::wire::path::LeasePath;
-use crate::wire::{Answer, Body, Keep, OwnerWriting};
+use crate::wire::{Answer, Body, Keep, LeaseBody, OwnerWriting};
 
 /// The last answer, and what of its Lease a PUT puts back.
 #[derive(Debug)]
@@ -84,9 +84,9 @@ impl<'a> Store<'a> {
         path: &'s LeasePath<'s>,
         owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
     ) -> Result<(Method, Body<'s>), RequestError> {
-        match operation {
-            Operation::Get | Operation::GetNode { .. } => Ok((Method::Get, Body::Nothing)),
-            Operation::Delete { version } => Ok((Method::Delete, Body::Delete { version })),
+        let (method, body) = match operation {
+            Operation::Get | Operation::GetNode { .. } => (Method::Get, Body::Nothing),
+            Operation::Delete { version } => (Method::Delete, Body::Delete { version }),
             Operation::Create {
                 spec,
                 labels,
@@ -94,14 +94,17 @@ impl<'a> Store<'a> {
                 by_put,
             } => {
                 let method = if by_put { Method::Put } else { Method::Post };
-                let owner = node.and_then(owner);
-                let body = Body::Create {
+                let body = LeaseBody {
                     path,
                     spec,
                     labels,
-                    owner,
+                    owner: node.and_then(owner),
+                    version: None,
+                    changes: Changes::Acquire,
+                    is_patch: false,
+                    keep: None,
                 };
-                Ok((method, body))
+                (method, Body::Lease(body))
             }
             Operation::Update {
                 spec,
@@ -109,43 +112,43 @@ impl<'a> Store<'a> {
                 changes,
                 labels,
                 owner: change,
-            } => match (self.update_form(version), &self.keep) {
-                (UpdateForm::Patch, _) => {
-                    let body = Body::Patch {
-                        spec,
-                        version,
-                        changes,
-                        labels,
-                        owner: change.map(|change| change.node).and_then(owner),
-                    };
-                    Ok((Method::Patch, body))
-                }
-                (UpdateForm::Put, Some(keep)) => {
-                    // What the machine does not write stays as it was read: the keep has no place
-                    // for the members that are known.
-                    let read = self.answer.record().spec.as_ref();
-                    let acquired = read.and_then(|read| read.acquire_time.timestamp());
-                    let transitions = read.and_then(|read| read.lease_transitions);
-                    let kept = transitions.and_then(|count| u32::try_from(count).ok());
-                    let spec = LeaseSpec {
-                        acquire_time: spec.acquire_time.or(acquired),
-                        lease_transitions: spec.lease_transitions.or(kept),
-                        ..spec
-                    };
-                    let body = Body::Replace {
-                        path,
-                        spec,
-                        version,
-                        labels,
-                        owner: change.map(|change| change.node).and_then(owner),
-                        keep,
-                    };
-                    Ok((Method::Put, body))
-                }
-                (UpdateForm::Put | UpdateForm::Unkept | UpdateForm::TooLarge, _) => {
-                    Err(RequestError::AnswerBegun)
-                }
-            },
-        }
+            } => {
+                let mut body = LeaseBody {
+                    path,
+                    spec,
+                    labels,
+                    owner: change.map(|change| change.node).and_then(owner),
+                    version: Some(version),
+                    changes,
+                    is_patch: true,
+                    keep: None,
+                };
+                let method = match self.update_form(version) {
+                    UpdateForm::Patch => Method::Patch,
+                    UpdateForm::Put => {
+                        self.put_back(&mut body);
+                        Method::Put
+                    }
+                    UpdateForm::Unkept | UpdateForm::TooLarge => {
+                        return Err(RequestError::AnswerBegun);
+                    }
+                };
+                (method, Body::Lease(body))
+            }
+        };
+        Ok((method, body))
+    }
+
+    /// Makes a whole Lease of a patch. What the machine does not write stays as it was read: the
+    /// keep has no place for the members that are known.
+    fn put_back<'s>(&'s self, body: &mut LeaseBody<'s>) {
+        let read = self.answer.record().spec.as_ref();
+        let acquired = read.and_then(|read| read.acquire_time.timestamp());
+        let transitions = read.and_then(|read| read.lease_transitions);
+        let kept = transitions.and_then(|count| u32::try_from(count).ok());
+        body.spec.acquire_time = body.spec.acquire_time.or(acquired);
+        body.spec.lease_transitions = body.spec.lease_transitions.or(kept);
+        body.is_patch = false;
+        body.keep = self.keep.as_ref();
     }
 }
