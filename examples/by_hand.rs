@@ -82,7 +82,10 @@ struct Store {
 impl Store {
     fn apply(&mut self, operation: Operation<'_>) -> Result<LeaseRecord, Reply<'static>> {
         let written = match operation {
-            Operation::Get | Operation::GetNode { .. } | Operation::Delete { .. } => None,
+            Operation::Get
+            | Operation::Watch { .. }
+            | Operation::GetNode { .. }
+            | Operation::Delete { .. } => None,
             Operation::Create { .. } if self.lease.is_some() => return Err(Reply::Conflict),
             Operation::Update { version, .. } if *version != self.version() => {
                 return Err(Reply::Conflict);

@@ -110,7 +110,7 @@
 #define KL_NEVER UINT64_MAX
 
 // Words of 64 bits in a kl_elector.
-#define KL_ELECTOR_WORDS 204
+#define KL_ELECTOR_WORDS 208
 
 // Bytes in kl_fence.lease_uid.
 #define KL_UID_MAX 40
@@ -431,6 +431,8 @@ enum kl_verb
     KL_VERB_CREATE = 2,
     // update, or patch with KL_WRITE_PATCH.
     KL_VERB_UPDATE = 3,
+    // watch.
+    KL_VERB_WATCH = 4,
     // What this version of the C interface has no word for.
     KL_VERB_OTHER = 255,
 };
@@ -981,6 +983,29 @@ uint32_t kl_abi_version(void);
 // The library's version as text, NUL-terminated and static: KL_VERSION_STRING of the header it
 // was built with.
 const char *kl_version_string(void);
+
+// Turns watch mode on, for good: call it once, after kl_elector_init. From its next look on a
+// candidate holds one watch on the Lease instead of reading it every retry period, takes a
+// release over at once, and sends next to nothing meanwhile. It wants the right watch; without
+// it, and whenever a stream ends, fails or falls silent, the candidate reads as before.
+//
+// The answer to a watch is a stream that may last for minutes: hand in what comes of it as it
+// comes, by kl_elector_response_body_at, and poll after each piece. Only the polls say for how
+// long to wait for more: the deadline of KL_ACTION_SEND is the first of them. A program that
+// never calls this function does not link what it takes.
+//
+// Answers KL_OK, KL_ERR_STORAGE, KL_ERR_ARG, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_elector_watch(kl_elector *elector);
+
+// kl_elector_response_body with the time: in watch mode give the bodies of all answers to this
+// one, and poll next. KL_ERR_STALE says that the elector wants no more of the answer.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_elector_response_body_at(kl_elector *elector,
+                                      uint32_t request_id,
+                                      const uint8_t *data,
+                                      size_t len,
+                                      const kl_now *now);
 
 #ifdef __cplusplus
 }  // extern "C"

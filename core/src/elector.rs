@@ -15,6 +15,7 @@ mod standing;
 mod state;
 mod term;
 mod timing;
+mod watch;
 
 pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
 pub use report::Report;
@@ -40,6 +41,7 @@ use decide::Move;
 use notices::Notices;
 use observe::Observed;
 use state::{Attempt, Belief, Next, Releasing, Sent, State, Then};
+use watch::Watching;
 
 /// How late a candidate's takeover timer fires: instants are cut to whole milliseconds.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
@@ -75,6 +77,7 @@ pub struct Elector<'a> {
     backoff: Backoff,
     contact: Contact,
     notices: Notices,
+    watching: Watching,
     /// Whether the deletion of the lease seen last was told.
     deletion_told: bool,
     term: u64,
@@ -122,6 +125,7 @@ impl<'a> Elector<'a> {
             backoff: Backoff::default(),
             contact: Contact::new(start),
             notices: Notices::default(),
+            watching: Watching::default(),
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
@@ -200,7 +204,7 @@ impl<'a> Elector<'a> {
                 if self
                     .slot
                     .pending()
-                    .is_some_and(|pending| pending.kind.written().is_some())
+                    .is_some_and(|pending| !matches!(pending.kind, Sent::Get))
                 {
                     self.cancel();
                     self.attempt.next = Next::Due(self.candidate_pace());

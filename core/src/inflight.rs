@@ -50,6 +50,13 @@ impl<K> InFlight<K> {
         self.pending.as_ref()
     }
 
+    /// Moves the deadline of the pending request, whose answer comes in parts.
+    pub(crate) const fn move_deadline(&mut self, deadline: Instant) {
+        if let Some(pending) = &mut self.pending {
+            pending.deadline = deadline;
+        }
+    }
+
     /// Ends request `id`, which was answered or failed.
     pub(crate) fn finish(&mut self, id: RequestId) -> Result<Pending<K>, StaleRequest> {
         self.pending

@@ -1,7 +1,7 @@
 //! What every machine can do, so that one session and one loop serve them all.
 
 use crate::lease::NodeRef;
-use crate::protocol::{Failure, Output, Request, RequestId, Response, StaleRequest};
+use crate::protocol::{Failure, Output, Request, RequestId, Response, StaleRequest, WatchEvent};
 use crate::time::Now;
 
 /// A state machine that is driven from outside: time and answers go in, outputs come out.
@@ -48,6 +48,24 @@ pub trait Machine {
     fn in_flight_id(&self) -> Option<RequestId> {
         self.in_flight().map(|request| request.id)
     }
+}
+
+/// A machine that can watch the lease instead of reading it again and again.
+pub trait Watches: Machine {
+    /// Turns watching on, for good.
+    fn watch(&mut self);
+
+    /// Takes one line of the stream that answers the watch `id`.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more or is no watch; nothing has changed
+    /// then.
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest>;
 }
 
 /// A machine that somebody else keeps: so a session can be made for as long as one request takes,

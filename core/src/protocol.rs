@@ -3,7 +3,8 @@
 use core::fmt;
 
 use crate::lease::{
-    Label, LeaseRecord, LeaseSpec, NodeRecord, NodeRef, OwnerChange, Readiness, Version,
+    Label, LeaseRecord, LeaseSpec, NodeRecord, NodeRef, OwnerChange, Readiness, ResourceVersion,
+    Version,
 };
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
@@ -56,7 +57,8 @@ impl RequestId {
 pub struct Request<'a> {
     /// Comes back with the answer.
     pub id: RequestId,
-    /// At and past this instant an answer counts as lost and is refused as stale.
+    /// At and past this instant an answer counts as lost and is refused as stale. Of a watch it
+    /// is the instant at which a silent stream counts as dead: what comes of it moves that on.
     pub deadline: Instant,
     /// What to do.
     pub operation: Operation<'a>,
@@ -105,6 +107,13 @@ pub enum Operation<'a> {
         /// The condition.
         version: &'a Version,
     },
+    /// Hear of every change of the lease after `version`: the answer is a stream.
+    Watch {
+        /// The state that is known: of a watch in flight, that of which it has told.
+        version: &'a ResourceVersion,
+        /// After how long the server may end the stream, whole seconds.
+        timeout: Duration,
+    },
 }
 
 impl Operation<'_> {
@@ -115,6 +124,7 @@ impl Operation<'_> {
             Self::Get => Verb::Get,
             Self::Create { .. } => Verb::Create,
             Self::Update { .. } => Verb::Update,
+            Self::Watch { .. } => Verb::Watch,
             Self::GetNode { .. } => Verb::GetNode,
             Self::Delete { .. } => Verb::Delete,
         }
@@ -147,6 +157,8 @@ pub enum Verb {
     /// A write over a lease that exists. The right is `update`, or `patch` where the session
     /// writes merge patches.
     Update,
+    /// `watch`.
+    Watch,
     /// `get` of a Node.
     GetNode,
     /// `delete`.
@@ -162,6 +174,7 @@ impl Verb {
             Self::Get | Self::GetNode => "get",
             Self::Create => "create",
             Self::Update => "update",
+            Self::Watch => "watch",
             Self::Delete => "delete",
         }
     }
@@ -236,6 +249,27 @@ pub enum Reply<'a> {
     BadAnswer(BadAnswer),
     /// Nothing was sent: the lease carries more than can be written back without loss.
     TooLarge,
+    /// The stream of a watch came to its end.
+    WatchEnded,
+}
+
+/// One line of the stream that answers a watch.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a machine has to handle every line"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchEvent<'a> {
+    /// `ADDED` or `MODIFIED`: the lease as it is since this change.
+    Changed(&'a LeaseRecord),
+    /// `DELETED`: the last state of the lease, with the version of its deletion.
+    Deleted(&'a LeaseRecord),
+    /// `BOOKMARK`: nothing changed, and the stream is alive.
+    Bookmark,
+    /// `ERROR`, such as 410 where the version is too old: nothing more will come.
+    Error,
+    /// What can't be read: nothing that follows can be, either.
+    Broken(BadAnswer),
 }
 
 /// Why a 2xx answer could not be read.

@@ -13,9 +13,11 @@
 mod error;
 mod outgoing;
 mod store;
+mod stream;
 
 use self::outgoing::Outgoing;
 use self::store::Store;
+use self::stream::Stream;
 use crate::machine::Machine;
 use crate::protocol::{
     Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
@@ -79,6 +81,7 @@ pub struct Session<'a, M> {
     timeout_ms: u32,
     /// Whose answer has begun.
     answering: Option<RequestId>,
+    stream: Stream<M>,
 }
 
 impl<'a, M: Machine> Session<'a, M> {
@@ -91,6 +94,7 @@ impl<'a, M: Machine> Session<'a, M> {
             store: Store::new(update),
             timeout_ms: 0,
             answering: None,
+            stream: Stream::new(),
         }
     }
 
@@ -122,7 +126,10 @@ impl<'a, M: Machine> Session<'a, M> {
         }
         self.answering = Some(id);
         let Store { answer, keep, .. } = &mut self.store;
-        if M::USES_NODES {
+        if self.stream.begin(status) {
+            // The record of the last answer stays until a line brings another.
+            answer.begin(0, None);
+        } else if M::USES_NODES {
             let request = self.machine.in_flight();
             let content = request.map_or(Content::Lease, |request| content(&request.operation));
             answer.begin_owned(content, status, keep.as_mut());
@@ -164,6 +171,25 @@ impl<'a, M: Machine> Session<'a, M> {
         })
     }
 
+    /// The same with the time, which the stream that answers a watch needs: each line tells the
+    /// machine something. Poll after each piece.
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the
+    /// machine has not changed then, but by lines that came before in the same piece.
+    pub fn response_body_at(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        piece: &[u8],
+    ) -> Result<Reading, StaleRequest> {
+        self.check_answering(id)?;
+        match self.stream.open() {
+            Some(hooks) => self.take_lines(hooks, now, id, piece),
+            None => self.response_body(id, piece),
+        }
+    }
+
     /// Ends the answer: the machine learns what it says.
     ///
     /// # Errors
@@ -173,7 +199,9 @@ impl<'a, M: Machine> Session<'a, M> {
         self.check_answering(id)?;
         self.answering = None;
         let Store { answer, keep, .. } = &mut self.store;
-        let response = if M::USES_NODES {
+        let response = if let Some(reply) = self.stream.end(answer) {
+            Response::new(reply)
+        } else if M::USES_NODES {
             answer.end_owned(keep.as_mut())
         } else {
             answer.end(keep.as_mut())
@@ -297,6 +325,9 @@ impl<'a, M: Machine> Session<'a, M> {
             Output::Request(request) => request,
         };
         let (id, deadline) = (request.id, request.deadline);
+        if !self.stream.admits(&request.operation) {
+            return Err((id, Reply::WatchEnded));
+        }
         if let Some(reply) = self.store.refusal(&request.operation) {
             return Err((id, reply));
         }
@@ -315,6 +346,7 @@ impl<'a, M: Machine> Session<'a, M> {
     fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
         let request = self.machine.in_flight().filter(|request| request.id == id);
         let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
+        let watch = self.stream.query(&operation);
         let (mut node, mut adds_owner) = (None, false);
         if M::USES_NODES {
             node = node_of(&operation);
@@ -327,6 +359,7 @@ impl<'a, M: Machine> Session<'a, M> {
             path: &self.path,
             timeout_ms: self.timeout_ms,
             body,
+            watch,
             node,
             adds_owner: adds_owner && method == Method::Patch,
         })
@@ -336,7 +369,10 @@ impl<'a, M: Machine> Session<'a, M> {
 /// What a success of `operation` has in its body.
 const fn content(operation: &Operation<'_>) -> Content {
     match operation {
-        Operation::Get | Operation::Create { .. } | Operation::Update { .. } => Content::Lease,
+        Operation::Get
+        | Operation::Create { .. }
+        | Operation::Update { .. }
+        | Operation::Watch { .. } => Content::Lease,
         Operation::GetNode { .. } => Content::Node,
         Operation::Delete { .. } => Content::Nothing,
     }
@@ -349,7 +385,8 @@ const fn node_of<'o>(operation: &Operation<'o>) -> Option<&'o str> {
         Operation::Get
         | Operation::Create { .. }
         | Operation::Update { .. }
-        | Operation::Delete { .. } => None,
+        | Operation::Delete { .. }
+        | Operation::Watch { .. } => None,
     }
 }
 
@@ -365,7 +402,8 @@ const fn adds_to_owners(operation: &Operation<'_>) -> bool {
         | Operation::Get
         | Operation::Create { .. }
         | Operation::GetNode { .. }
-        | Operation::Delete { .. } => false,
+        | Operation::Delete { .. }
+        | Operation::Watch { .. } => false,
     }
 }
 
@@ -388,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_session_adds_half_a_kilobyte_to_its_machine() {
-        assert!(size_of::<Session<'_, ()>>() <= 536);
+        assert!(size_of::<Session<'_, ()>>() <= 560);
         assert!(size_of::<Answer>() <= 440);
     }
 }

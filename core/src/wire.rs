@@ -14,6 +14,7 @@ mod owner;
 pub mod path;
 mod scratch;
 mod status;
+mod watch;
 
 pub(crate) use self::answer::Content;
 pub use self::answer::{Answer, BODY_MAX, Reading};
@@ -21,3 +22,4 @@ pub(crate) use self::body::{Body, LeaseBody};
 pub(crate) use self::json_writer::ByteWriter;
 pub use self::keep::Keep;
 pub(crate) use self::owner::OwnerWriting;
+pub(crate) use self::watch::{WATCH_WIRE, WatchLines, WatchWire};

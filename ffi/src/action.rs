@@ -152,6 +152,8 @@ pub enum kl_verb {
     KL_VERB_CREATE = 2,
     /// update, or patch with KL_WRITE_PATCH.
     KL_VERB_UPDATE = 3,
+    /// watch.
+    KL_VERB_WATCH = 4,
     /// What this version of the C interface has no word for.
     KL_VERB_OTHER = 255,
 }
@@ -371,6 +373,7 @@ const fn flat_verb(verb: Verb) -> kl_verb {
         Verb::Get => kl_verb::KL_VERB_GET,
         Verb::Create => kl_verb::KL_VERB_CREATE,
         Verb::Update => kl_verb::KL_VERB_UPDATE,
+        Verb::Watch => kl_verb::KL_VERB_WATCH,
         Verb::GetNode | Verb::Delete | _ => kl_verb::KL_VERB_OTHER,
     }
 }

@@ -11,7 +11,7 @@ use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 
 /// Words of 64 bits in a kl_elector.
-pub const KL_ELECTOR_WORDS: usize = 204;
+pub const KL_ELECTOR_WORDS: usize = 208;
 
 /// An elector. The storage is the caller's: static, on a stack, in another structure. All of it
 /// is the library's, there is nothing to free, and zeroed storage is good: every call answers

@@ -37,6 +37,7 @@ mod response;
 mod status;
 mod text;
 mod version;
+mod watch;
 
 pub use action::{
     kl_action, kl_action_kind, kl_elector_poll, kl_event, kl_finish, kl_stop_reason,
@@ -70,3 +71,4 @@ pub use response::{
 pub use status::{kl_code, kl_status};
 pub use text::{kl_label, kl_label_init, kl_str};
 pub use version::{kl_abi_version, kl_version_number, kl_version_string};
+pub use watch::{kl_elector_response_body_at, kl_elector_watch};

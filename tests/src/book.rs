@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use kubelease_core::Timestamp;
 use kubelease_core::elector::Timing;
-use kubelease_core::lease::LeaseRecord;
-use kubelease_core::protocol::{Changes, Reply, RequestId};
+use kubelease_core::lease::{LeaseRecord, ResourceVersion};
+use kubelease_core::protocol::{Changes, Reply, RequestId, WatchEvent};
 use kubelease_core::time::{Duration, Instant};
 
 use crate::seen::{Sent, Write};
@@ -64,6 +64,8 @@ pub struct Book {
     /// The last renewTime of this identity, written or read, and when that was.
     pub last_time: Option<(Timestamp, Instant)>,
     own_times: VecDeque<Timestamp>,
+    /// The version that was read, made or told of last.
+    last_version: ResourceVersion,
     /// The renewTime of the record that was acknowledged or read back last.
     standing_time: Option<Timestamp>,
 }
@@ -84,6 +86,7 @@ impl Book {
             last_claim: None,
             last_time: None,
             own_times: VecDeque::new(),
+            last_version: ResourceVersion::default(),
             standing_time: None,
         }
     }
@@ -152,11 +155,16 @@ impl Book {
         }
         match &flight.sent.write {
             None => self.read(record),
-            Some(write) if write.is_release() => {}
+            Some(write) if write.is_release() => {
+                if self.moves(record, write) {
+                    self.last_version = record.version.resource_version.clone();
+                }
+            }
             Some(write) if self.acknowledges(record, write) => {
                 let renews = write.changes() == Some(Changes::Renew);
                 let version = record.version.resource_version.as_str();
                 self.standing_time = Some(write.renew_time);
+                self.last_version = record.version.resource_version.clone();
                 let kept = self.belief.take().filter(|_| renews);
                 self.belief = Some(Belief {
                     sent_at: flight.sent_at,
@@ -168,8 +176,35 @@ impl Book {
         }
     }
 
+    /// Notes a line of a watch: what lies behind teaches nothing (rule 14). Whether it does.
+    pub fn hear(&mut self, event: WatchEvent<'_>, watch: Option<Sent>) {
+        if let (Some(flight), Some(watch)) = (&mut self.flight, watch) {
+            assert_eq!(flight.sent.id, watch.id, "L5: a watch changed its id");
+            flight.sent = watch;
+        }
+        let record = match event {
+            WatchEvent::Changed(record) | WatchEvent::Deleted(record) => record,
+            WatchEvent::Bookmark | WatchEvent::Error | WatchEvent::Broken(_) => return,
+        };
+        let version = &record.version.resource_version;
+        if version.compare(&self.last_version) == Some(core::cmp::Ordering::Less) {
+            return;
+        }
+        match event {
+            WatchEvent::Changed(_) if version.is_empty() => {}
+            WatchEvent::Changed(_) => self.read(record),
+            WatchEvent::Deleted(_)
+            | WatchEvent::Bookmark
+            | WatchEvent::Error
+            | WatchEvent::Broken(_) => {
+                self.last_version = version.clone();
+            }
+        }
+    }
+
     /// A read never lengthens a claim; it ends one that the record does not bear out.
     fn read(&mut self, record: &LeaseRecord) {
+        self.last_version = record.version.resource_version.clone();
         let spec = record.spec.as_ref();
         let named = spec.filter(|spec| spec.holder.matches(&self.identity));
         let time = named.and_then(|spec| spec.renew_time.timestamp());
@@ -189,10 +224,15 @@ impl Book {
         }
     }
 
-    /// Law L7: which answers to a write count as its acknowledgement.
-    fn acknowledges(&self, record: &LeaseRecord, write: &Write) -> bool {
+    /// Whether the version is another than the write carried.
+    fn moves(&self, record: &LeaseRecord, write: &Write) -> bool {
         let carried = write.version().map(|version| &version.resource_version);
         carried != Some(&record.version.resource_version)
+    }
+
+    /// Law L7: which answers to a write count as its acknowledgement.
+    fn acknowledges(&self, record: &LeaseRecord, write: &Write) -> bool {
+        self.moves(record, write)
             && record.spec.as_ref().is_none_or(|spec| {
                 spec.holder.matches(&self.identity)
                     && spec.renew_time.timestamp() == Some(write.renew_time)

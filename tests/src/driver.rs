@@ -1,5 +1,7 @@
 //! [`Driver`]: one elector in simulated time. Whatever a test does, the laws are checked.
 
+mod watch;
+
 use kubelease_core::Timestamp;
 use kubelease_core::elector::{Config, ConfigError, Elector, Timing};
 use kubelease_core::protocol::{Failure, RequestId, Response, StaleRequest};

@@ -2,9 +2,10 @@
 
 use kubelease_core::elector::Elector;
 use kubelease_core::lease::Fence;
-use kubelease_core::machine::Machine;
+use kubelease_core::machine::{Machine, Watches};
 use kubelease_core::protocol::{
     Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest, StopReason,
+    WatchEvent,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 
@@ -175,6 +176,22 @@ impl Machine for Faulty {
 
     fn in_flight(&self) -> Option<Request<'_>> {
         self.inner.in_flight()
+    }
+}
+
+impl Watches for Faulty {
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        let now = self.bend(now);
+        self.inner.handle_watch(now, id, event)
     }
 }
 

@@ -4,7 +4,7 @@ use kubelease_core::Timestamp;
 use kubelease_core::lease::{
     LeaseRecord, Owners, RecordSpec, RecordTime, ResourceVersion, Uid, Version,
 };
-use kubelease_core::protocol::{Failure, Reply, Response};
+use kubelease_core::protocol::{BadAnswer, Failure, Reply, Response, WatchEvent};
 use kubelease_core::time::Duration;
 
 use crate::driver::{Driver, WALL_AT_ORIGIN};
@@ -59,6 +59,42 @@ impl Input for Call {
             Self::WorkDone => driver.work_done(),
             Self::StepDown(cooldown) => driver.step_down(Duration::from_millis(cooldown)),
         }
+    }
+}
+
+/// What a watch tells.
+#[derive(Clone, Debug)]
+pub enum Line {
+    /// A change.
+    Changed(Lease),
+    /// The deletion, after which this was the last state.
+    Deleted(Lease),
+    /// Nothing but that it lives.
+    Bookmark,
+    /// That it has ended.
+    Error,
+    /// What can't be read.
+    Broken(BadAnswer),
+}
+
+impl Line {
+    /// As a machine takes it.
+    #[must_use]
+    pub const fn event(&self) -> WatchEvent<'_> {
+        match self {
+            Self::Changed(lease) => WatchEvent::Changed(&lease.record),
+            Self::Deleted(lease) => WatchEvent::Deleted(&lease.record),
+            Self::Bookmark => WatchEvent::Bookmark,
+            Self::Error => WatchEvent::Error,
+            Self::Broken(bad) => WatchEvent::Broken(*bad),
+        }
+    }
+}
+
+impl Input for Line {
+    #[track_caller]
+    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+        driver.tell(self.event());
     }
 }
 

@@ -4,7 +4,9 @@
 
 use kubelease_core::elector::Timing;
 use kubelease_core::lease::Fence;
-use kubelease_core::protocol::{Changes, Event, Failure, Reply, RequestId, Response, StopReason};
+use kubelease_core::protocol::{
+    Changes, Event, Failure, Reply, RequestId, Response, StopReason, WatchEvent,
+};
 use kubelease_core::time::{Duration, Instant, Now};
 
 use crate::book::{Book, CLAMPED_STEP_BACK, Flight, INSTANT_MAX};
@@ -13,6 +15,9 @@ use crate::seen::{Seen, Sent, WriteKind};
 use crate::subject::Subject;
 
 const TICK: Duration = Duration::from_millis(1);
+
+/// Longest silence of a watch, where the retry period is not longer.
+const SILENCE_MAX: Duration = Duration::from_secs(90);
 
 /// L4: within one turn the outputs come in order. Returns the place reached.
 #[track_caller]
@@ -90,7 +95,13 @@ fn note_event(book: &mut Book, event: Event, timing: &Timing) {
 /// What any request must keep: its deadline, and what may leave while a term is announced.
 #[track_caller]
 fn check_request(book: &Book, sent: &Sent, now: Now, timing: &Timing) {
-    let plain = book.largest.saturating_add(timing.request_timeout);
+    let timeout = if sent.watch.is_some() {
+        assert!(book.announced.is_none(), "rule 14: a leader watches");
+        SILENCE_MAX.max(timing.retry_period)
+    } else {
+        timing.request_timeout
+    };
+    let plain = book.largest.saturating_add(timeout);
     if let Some(until) = book.leading_until() {
         assert_eq!(
             sent.deadline,
@@ -154,6 +165,9 @@ pub fn settled<M: Subject>(machine: &M, book: &Book, timing: &Timing, last: &See
     );
     if let Some(flight) = &book.flight {
         expires(machine, flight, last, effective);
+        if flight.sent.watch.is_none() {
+            hears_nothing(machine, flight.sent.id, effective);
+        }
     }
     let unknown = RequestId::from_number(u32::MAX);
     for id in book.dead.iter().copied().chain([unknown]) {
@@ -248,6 +262,16 @@ fn refuses<M: Subject>(machine: &M, id: RequestId, now: Now) {
     let result = asked.handle_failure(now, id, Failure::NotSent);
     assert!(result.is_err(), "L5: a failure of a dead id was taken");
     unchanged(machine, &asked, now, false);
+    hears_nothing(machine, id, now);
+}
+
+/// L5 and L8: a line of a watch that is none, or not any more, is an error and changes nothing.
+#[track_caller]
+fn hears_nothing<M: Subject>(machine: &M, id: RequestId, now: Now) {
+    let mut told = machine.clone();
+    let result = told.handle_watch(now, id, WatchEvent::Error);
+    assert!(result.is_err(), "L5: a line of a dead watch was taken");
+    unchanged(machine, &told, now, false);
 }
 
 /// L6: a step back of up to a second changes nothing, a longer one is a reset.

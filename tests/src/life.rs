@@ -67,6 +67,7 @@ pub fn configs(seed: u64) -> Vec<Config<'static>> {
 pub struct Life<C> {
     e: Driver,
     config: Config<'static>,
+    watches: bool,
     choices: C,
     version: u64,
     /// What was done last.
@@ -82,11 +83,20 @@ impl<C: Choices> Life<C> {
         Self {
             e: Driver::new(config),
             config,
+            watches: false,
             choices,
             version: 10,
             done: VecDeque::new(),
             outputs: BTreeMap::new(),
         }
+    }
+
+    /// In watch mode.
+    #[must_use]
+    pub fn watching(mut self) -> Self {
+        self.watches = true;
+        self.e.watch();
+        self
     }
 
     /// Whether there is nothing left to choose by.
@@ -151,6 +161,9 @@ impl<C: Choices> Life<C> {
             } else {
                 Driver::new(self.config)
             };
+            if self.watches {
+                self.e.watch();
+            }
         }
     }
 
@@ -170,6 +183,12 @@ impl<C: Choices> Life<C> {
             return;
         };
         let response_to = sent.id;
+        if sent.watch.is_some() && self.chance(85) {
+            let line = self.line();
+            self.note((response_to, &line));
+            let _ = self.e.tell_of(response_to, line.event());
+            return;
+        }
         if self.chance(45)
             && let Some(write) = &sent.write
         {
@@ -187,6 +206,16 @@ impl<C: Choices> Life<C> {
             let response = self.response();
             self.note((response_to, response));
             let _ = self.e.respond_to(response_to, response);
+        }
+    }
+
+    fn line(&mut self) -> Line {
+        match self.below(21) {
+            0..14 => Changed(self.lease()),
+            14..16 => Deleted(self.lease()),
+            16..19 => Bookmark,
+            19 => Line::Broken(BadAnswer::Malformed),
+            _ => Line::Error,
         }
     }
 
@@ -257,8 +286,9 @@ impl<C: Choices> Life<C> {
             Reply::Refused(418),
             Reply::BadAnswer(BadAnswer::Truncated),
             Reply::TooLarge,
+            Reply::WatchEnded,
         ];
-        let reply = replies[self.below(16) as usize];
+        let reply = replies[self.below(17) as usize];
         if self.chance(20) {
             let far = [0, 1, 7, 61, 1 << 40, u64::MAX];
             retry_after(reply, far[self.below(6) as usize])

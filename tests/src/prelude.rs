@@ -7,7 +7,8 @@ pub use kubelease_core::time::{Duration, Instant};
 pub use crate::at;
 pub use crate::driver::{Driver, ORIGIN};
 pub use crate::input::Call::{StepDown, Stop, StopWhenIdle, WorkDone};
-pub use crate::input::{Accepted, Input, Lease, Mine, held_by, released, retry_after, wall};
+pub use crate::input::Line::{Bookmark, Changed, Deleted};
+pub use crate::input::{Accepted, Input, Lease, Line, Mine, held_by, released, retry_after, wall};
 pub use crate::store::{Store, converse, run};
 pub use crate::subject::Subject;
 
@@ -32,6 +33,16 @@ pub fn leading(config: Config<'static>) -> Driver {
     at!(e, 0 => ["GET"]);
     at!(e, 0, released(6) => ["PUT 6 acquire"]);
     at!(e, 0, Accepted(7) => ["Started 1"]);
+    e
+}
+
+/// A candidate in watch mode that saw B's lease of 15 s in version 9 at 0 ms, and watches.
+#[must_use]
+#[track_caller]
+pub fn watching(config: Config<'static>) -> Driver {
+    let mut e = Driver::watching(config);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, held_by("B", 9) => ["Leader B", "WATCH 9"]);
     e
 }
 

@@ -1,11 +1,12 @@
 //! Outputs and requests as values that outlive the next call.
 
 use kubelease_core::Timestamp;
-use kubelease_core::lease::{Label, LeaseSpec, NodeRef, Version};
+use kubelease_core::lease::{Label, LeaseSpec, NodeRef, ResourceVersion, Version};
 use kubelease_core::protocol::{Changes, Event, Operation, Output, Request, RequestId};
 use kubelease_core::time::Instant;
 
 /// One output.
+#[expect(clippy::large_enum_variant, reason = "a test makes few of them")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// An event.
@@ -33,6 +34,8 @@ pub struct Sent {
     pub node: Option<String>,
     /// The condition of a deletion.
     pub deletes: Option<Box<Version>>,
+    /// The version that a watch begins at.
+    pub watch: Option<Box<ResourceVersion>>,
 }
 
 /// What a request writes.
@@ -132,9 +135,11 @@ impl From<Request<'_>> for Sent {
             write: None,
             node: None,
             deletes: None,
+            watch: None,
         };
         match request.operation {
             Operation::Get => {}
+            Operation::Watch { version, .. } => sent.watch = Some(Box::new(version.clone())),
             Operation::GetNode { name } => sent.node = Some(name.to_owned()),
             Operation::Delete { version } => sent.deletes = Some(Box::new(version.clone())),
             Operation::Create {

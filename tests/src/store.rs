@@ -88,6 +88,9 @@ impl Store {
     /// Does what `sent` asks, as the API server does.
     pub fn serve(&mut self, sent: &Sent) -> Answer {
         let Some(write) = &sent.write else {
+            if sent.watch.is_some() {
+                return Answer::Nothing;
+            }
             let missing = Answer::from(Reply::LeaseMissing);
             return self.lease.clone().map_or(missing, Answer::from);
         };
@@ -162,7 +165,7 @@ pub fn run<M: Subject>(
             }
         }
         match (driver.flight_if_any().cloned(), &coming) {
-            (Some(sent), Some((_, known, _))) if *known == sent => {}
+            (Some(sent), Some((_, known, _))) if known.id == sent.id => {}
             (Some(sent), _) => {
                 let answer = serve(now, &sent);
                 coming = Some((now + latency, sent, answer));

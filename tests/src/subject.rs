@@ -2,11 +2,11 @@
 
 use kubelease_core::elector::Elector;
 use kubelease_core::lease::Fence;
-use kubelease_core::machine::Machine;
+use kubelease_core::machine::Watches;
 use kubelease_core::time::{Duration, Instant, Now};
 
 /// An elector under test.
-pub trait Subject: Machine + Clone {
+pub trait Subject: Watches + Clone {
     /// Gives up, and contends again after `cooldown`.
     fn step_down(&mut self, now: Now, cooldown: Duration);
     /// Gives up and ends.

@@ -43,7 +43,11 @@ pub fn describe_request(sent: &Sent) -> String {
         return format!("DELETE {}", version.resource_version.as_str());
     }
     let Some(write) = &sent.write else {
-        return "GET".to_owned();
+        let watch = sent.watch.as_ref();
+        return watch.map_or_else(
+            || "GET".to_owned(),
+            |version| format!("WATCH {}", version.as_str()),
+        );
     };
     match &write.kind {
         WriteKind::Create { by_put: false } => "POST".to_owned(),

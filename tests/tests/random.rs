@@ -12,15 +12,20 @@ use kubelease_tests::life::{Life, configs};
 const SEEDS: [u64; 2] = [0x6b75_6265, 20_260_102];
 const STEPS_PER_CONFIG: u32 = 2_000;
 
-fn lives(seed: u64) -> BTreeMap<String, u64> {
+fn lives(seed: u64, watching: bool) -> BTreeMap<String, u64> {
     println!("KUBELEASE_SEED={seed}");
     let mut outputs = BTreeMap::new();
     for (number, config) in configs(seed).into_iter().enumerate() {
         let mut life = Life::new(config, Prng::new(seed.wrapping_add(number as u64)));
+        if watching {
+            life = life.watching();
+        }
         for _ in 0..STEPS_PER_CONFIG {
             let result = catch_unwind(AssertUnwindSafe(|| life.step()));
             if let Err(panic) = result {
-                println!("KUBELEASE_SEED={seed}, config {number}: {config:?}");
+                println!(
+                    "KUBELEASE_SEED={seed}, config {number}, watching: {watching}: {config:?}"
+                );
                 for line in &life.done {
                     println!("  {line}");
                 }
@@ -42,8 +47,10 @@ fn the_laws_hold_in_random_lives_and_everything_happens_in_them() {
     };
     let mut outputs = BTreeMap::new();
     for seed in seeds {
-        for (output, count) in lives(seed) {
-            *outputs.entry(output).or_default() += count;
+        for watching in [false, true] {
+            for (output, count) in lives(seed, watching) {
+                *outputs.entry(output).or_default() += count;
+            }
         }
     }
     let expected = [
@@ -68,6 +75,7 @@ fn the_laws_hold_in_random_lives_and_everything_happens_in_them() {
         "Stopped Stopped",
         "Trouble",
         "VersionWentBack",
+        "WATCH",
         "acquire",
         "new",
         "release",

@@ -76,7 +76,7 @@ where
         let _ = match piece {
             Piece::Status(status) => session.response_begin(id, status),
             Piece::Header { name, value } => session.response_header(id, name, value),
-            Piece::Body(bytes) => match session.response_body(id, bytes) {
+            Piece::Body(bytes) => match session.response_body_at(turns.clock.now(), id, bytes) {
                 Ok(Reading::Enough) => return Ended::Enough,
                 Ok(Reading::More) => Ok(()),
                 Err(stale) => Err(stale),

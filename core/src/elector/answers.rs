@@ -29,19 +29,24 @@ impl Elector<'_> {
             reply,
         } = response;
         let (verb, written) = (verb_of(&pending.kind), pending.kind.written());
+        let is_watch = verb == Verb::Watch;
         if let Some(date) = server_time {
             self.renewals.learn_date(date, self.now());
         }
         match reply {
             Reply::Lease(record) => match written {
-                None => self.was_read(record, server_time),
+                None if is_watch => self.unreadable(BadAnswer::NotALease, verb, false),
+                None => self.was_read(record, server_time, verb),
                 Some(written) => self.was_written(&pending, written, record),
             },
-            Reply::LeaseMissing => self.was_missing(&pending.kind),
+            Reply::LeaseMissing if is_watch => self.refused(TroubleKind::ApiUnavailable, verb),
+            Reply::LeaseMissing => self.was_missing(verb),
             Reply::Conflict => self.conflicted(written.is_some()),
             Reply::Unauthorized => self.unauthorized(),
             Reply::Throttled => self.throttled(retry_after),
-            Reply::ServerError(_) => self.lost(written.is_some(), retry_after),
+            Reply::ServerError(_) | Reply::WatchEnded => {
+                self.lost(written.is_some(), retry_after);
+            }
             Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
             // No elector asks for that.
             Reply::Node(_) | Reply::Deleted => self.unreadable(BadAnswer::NotALease, verb, true),
@@ -54,6 +59,9 @@ impl Elector<'_> {
             Reply::Refused(status) => self.refused(TroubleKind::Refused(status), verb),
             Reply::TooLarge => self.refused(TroubleKind::TooLarge, verb),
         }
+        if let (true, Some(hooks)) = (is_watch, self.watching.hooks) {
+            (hooks.ended)(self, retry_after);
+        }
     }
 
     /// Takes the news that `pending` has no answer.
@@ -64,16 +72,24 @@ impl Elector<'_> {
             Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),
         };
         self.lost(may_be_done, None);
+        if let (Sent::Watch { .. }, Some(hooks)) = (pending.kind, self.watching.hooks) {
+            (hooks.ended)(self, None);
+        }
     }
 
-    /// A GET answered a record.
-    fn was_read(&mut self, record: &LeaseRecord, server_time: Option<Timestamp>) {
+    /// A GET answered a record, or a watch told of one.
+    pub(super) fn was_read(
+        &mut self,
+        record: &LeaseRecord,
+        server_time: Option<Timestamp>,
+        verb: Verb,
+    ) {
         if record.version.resource_version.is_empty() {
-            self.unreadable(BadAnswer::NoVersion, Verb::Get, false);
+            self.unreadable(BadAnswer::NoVersion, verb, false);
             return;
         }
         let now = self.now();
-        self.contact.good(Verb::Get, now);
+        self.contact.good(verb, now);
         let criteria = Criteria {
             identity: self.config.identity,
             own_is_foreign: self.config.treat_own_as_foreign,
@@ -106,9 +122,9 @@ impl Elector<'_> {
         self.deletion_told = being_deleted;
     }
 
-    /// There is no lease: by a GET, or by a write that had a condition on it.
-    fn was_missing(&mut self, kind: &Sent) {
-        if matches!(kind, Sent::Create(_)) {
+    /// There is no lease: by a GET, by a write that had a condition on it, or by a watch.
+    pub(super) fn was_missing(&mut self, verb: Verb) {
+        if verb == Verb::Create {
             self.refused(TroubleKind::ApiUnavailable, Verb::Create);
             return;
         }
@@ -117,7 +133,7 @@ impl Elector<'_> {
             self.contact.seen(now);
             self.trouble(TroubleKind::LeaseMissing, Verb::Get);
         } else {
-            self.contact.good(verb_of(kind), now);
+            self.contact.good(verb, now);
         }
         self.renewals.count_from(None, now);
         self.deletion_told = false;
@@ -134,7 +150,10 @@ impl Elector<'_> {
         self.notices.went_back |= lesson.went_back;
         match self.state {
             State::Releasing(release) => self.read_before_release(release),
-            State::Resting { .. } => self.attempt.next = Next::Due(self.candidate_pace()),
+            State::Resting { .. } => {
+                self.attempt.next = Next::Due(self.candidate_pace());
+                self.wish_to_watch();
+            }
             State::Ended { .. } => {}
             State::Contending | State::Finishing => {
                 if !self.belief.is_leading() {
@@ -169,6 +188,14 @@ impl Elector<'_> {
         } else {
             self.backoff.reset();
             self.attempt.next = Next::Due(self.candidate_pace());
+            self.wish_to_watch();
+        }
+    }
+
+    /// The lease is known, and nothing is to be done about it yet.
+    fn wish_to_watch(&mut self) {
+        if let Some(hooks) = self.watching.hooks {
+            (hooks.looked)(self);
         }
     }
 
@@ -189,7 +216,7 @@ impl Elector<'_> {
         self.observed.wrote(record, &sent, now);
         // A change of state cancels whatever write it leaves no room for.
         match pending.kind {
-            Sent::Get => return,
+            Sent::Get | Sent::Watch { .. } => return,
             Sent::Release(_) => {
                 if let State::Releasing(release) = self.state {
                     self.released(release.then, Finish::Released);
@@ -216,7 +243,7 @@ impl Elector<'_> {
     /// holder and my renewTime.
     fn is_acknowledged(&self, kind: &Sent, sent: &LeaseSpec<'_>, record: &LeaseRecord) -> bool {
         let carried = match kind {
-            Sent::Get | Sent::Create(_) => None,
+            Sent::Get | Sent::Watch { .. } | Sent::Create(_) => None,
             Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
         };
         let moved = carried
@@ -297,7 +324,7 @@ impl Elector<'_> {
         self.retry_refused(Duration::ZERO);
     }
 
-    fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
+    pub(super) fn trouble(&mut self, kind: TroubleKind, verb: Verb) {
         if self.contact.note_trouble(kind, verb) {
             self.notices.trouble = Some((kind, verb));
         }
@@ -319,6 +346,7 @@ impl Elector<'_> {
 const fn verb_of(kind: &Sent) -> Verb {
     match kind {
         Sent::Get => Verb::Get,
+        Sent::Watch { .. } => Verb::Watch,
         Sent::Create(_) => Verb::Create,
         Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => Verb::Update,
     }

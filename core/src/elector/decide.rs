@@ -18,6 +18,7 @@ pub(crate) enum Move {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Read,
+    Watch,
     Create,
     Acquire,
     Renew,
@@ -60,6 +61,7 @@ pub(crate) fn decide(
 fn at_its_time(next: Next, now: Instant, end: Instant, act: Act) -> Move {
     match next {
         Next::FollowUp => Move::Send(act),
+        Next::Watch => Move::Send(Act::Watch),
         Next::Due(at) | Next::Retry(at) => {
             if now >= at {
                 Move::Send(act)
@@ -91,7 +93,8 @@ fn contend(observed: &Observed, next: Next, create: Create, now: Instant) -> Mov
         Act::Read
     };
     match next {
-        Next::FollowUp => Move::Send(act),
+        Next::Watch if act == Act::Read => Move::Send(Act::Watch),
+        Next::FollowUp | Next::Watch => Move::Send(act),
         Next::Retry(at) => at_its_time(Next::Retry(at), now, at, act),
         Next::Due(at) => {
             let soonest = takeover_at.map_or(at, |takeover| takeover.min(at));

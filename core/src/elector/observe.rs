@@ -189,6 +189,32 @@ impl Observed {
         self.settle(Seen::Record);
     }
 
+    /// The version of the record seen last, and of its deletion where a watch told of that.
+    pub(crate) const fn last_version(&self) -> &Version {
+        &self.last.version
+    }
+
+    /// Whether a version comes before what was seen: it teaches nothing where it was asked for
+    /// before that was seen. Versions that can't be compared do not.
+    pub(crate) fn is_past(&self, version: &Version) -> bool {
+        let last = &self.last.version.resource_version;
+        version.resource_version.compare(last) == Some(core::cmp::Ordering::Less)
+    }
+
+    /// A watch told of the deletion, which has this version.
+    pub(crate) fn set_deleted(&mut self, version: &Version) {
+        self.last.version.copy_from(version);
+    }
+
+    /// How long what was seen holds from when it was first seen, if somebody else wrote it.
+    pub(crate) const fn wait(&self) -> Duration {
+        match &self.seen {
+            Seen::Nothing => Duration::ZERO,
+            Seen::Missing { wait, .. } => *wait,
+            Seen::Record => self.last.wait,
+        }
+    }
+
     fn settle(&mut self, seen: Seen) {
         self.seen = seen;
         self.must_read = false;

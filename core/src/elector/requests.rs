@@ -25,7 +25,15 @@ impl<'a> Elector<'a> {
             self.attempt.quick_rounds = 0;
             self.attempt.reauthorized = false;
         }
+        let mut deadline = self.deadline(at);
         let kind = match act {
+            Act::Watch => match self.watching.hooks {
+                Some(hooks) => {
+                    deadline = (hooks.until)(self);
+                    (hooks.open)(self)
+                }
+                None => Sent::Get,
+            },
             Act::Read => Sent::Get,
             Act::Create => Sent::Create(self.write((None, 0), now)),
             Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
@@ -35,7 +43,7 @@ impl<'a> Elector<'a> {
         // Leadership counts from the call's own instant, which clock noise may put a little
         // before the latest one.
         self.slot
-            .start(self.clock.earliest_of(now.instant), self.deadline(at), kind);
+            .start(self.clock.earliest_of(now.instant), deadline, kind);
     }
 
     /// `min(sent + timeout, leading_until)`, and within the budget of a release.
@@ -92,7 +100,11 @@ impl<'a> Elector<'a> {
     pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'a>> {
         let (holder_identity, lease_duration_seconds) = match kind {
             Sent::Release(_) => ("", RELEASED_SECONDS),
-            Sent::Get | Sent::Create(_) | Sent::Acquire(_) | Sent::Renew(_) => (
+            Sent::Get
+            | Sent::Watch { .. }
+            | Sent::Create(_)
+            | Sent::Acquire(_)
+            | Sent::Renew(_) => (
                 self.config.identity,
                 self.config.timing.lease_duration_seconds(),
             ),
@@ -110,11 +122,15 @@ impl<'a> Elector<'a> {
     /// The operation of a request in flight, made from state each time.
     #[inline]
     pub(super) fn operation(&self, kind: &Sent) -> Option<Operation<'_>> {
+        if let Sent::Watch { timeout } = *kind {
+            let version = &self.observed.last_version().resource_version;
+            return Some(Operation::Watch { version, timeout });
+        }
         let Some(spec) = self.spec(kind) else {
             return Some(Operation::Get);
         };
         let (changes, labels) = match kind {
-            Sent::Get | Sent::Create(_) => {
+            Sent::Get | Sent::Watch { .. } | Sent::Create(_) => {
                 return Some(Operation::Create {
                     spec,
                     labels: self.config.labels,

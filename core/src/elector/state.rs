@@ -94,6 +94,8 @@ pub(crate) enum Next {
     Due(Instant),
     /// Nothing before this instant: the last try failed.
     Retry(Instant),
+    /// A watch, at once; a takeover comes before it.
+    Watch,
 }
 
 /// The attempt under way or the last one: its first request and what it has used up.
@@ -124,13 +126,17 @@ pub(crate) enum Sent {
     Acquire(Written),
     Renew(Written),
     Release(Written),
+    /// The server may end the stream after `timeout`.
+    Watch {
+        timeout: Duration,
+    },
 }
 
 impl Sent {
     /// The write, where it is one.
     pub(crate) const fn written(&self) -> Option<Written> {
         match *self {
-            Self::Get => None,
+            Self::Get | Self::Watch { .. } => None,
             Self::Create(w) | Self::Acquire(w) | Self::Renew(w) | Self::Release(w) => Some(w),
         }
     }

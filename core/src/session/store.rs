@@ -68,7 +68,8 @@ impl<'a> Store<'a> {
             Operation::Get
             | Operation::Create { .. }
             | Operation::GetNode { .. }
-            | Operation::Delete { .. } => None,
+            | Operation::Delete { .. }
+            | Operation::Watch { .. } => None,
             Operation::Update { version, .. } => match self.update_form(version) {
                 UpdateForm::Patch | UpdateForm::Put => None,
                 UpdateForm::Unkept => Some(Reply::Conflict),
@@ -85,7 +86,9 @@ impl<'a> Store<'a> {
         owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
     ) -> Result<(Method, Body<'s>), RequestError> {
         let (method, body) = match operation {
-            Operation::Get | Operation::GetNode { .. } => (Method::Get, Body::Nothing),
+            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => {
+                (Method::Get, Body::Nothing)
+            }
             Operation::Delete { version } => (Method::Delete, Body::Delete { version }),
             Operation::Create {
                 spec,

@@ -72,6 +72,37 @@ impl Answer {
         }
     }
 
+    /// Begins one of the objects that a stream brings, the last member of another, as the body of
+    /// an answer with the status code `status`.
+    pub(crate) fn begin_member(&mut self, status: u16, keep: Option<&mut Keep<'_>>) {
+        self.begin(status, keep);
+        self.reader = JsonReader::of_member();
+    }
+
+    /// Ends such an object: it is a Lease, and then `keep` is whole.
+    pub(crate) fn close_member(&mut self, keep: Option<&mut Keep<'_>>) -> Result<(), BadAnswer> {
+        self.fields.lease.finish()?;
+        if let Some(keep) = keep {
+            keep.finish();
+        }
+        Ok(())
+    }
+
+    /// Whether the object, and the one that holds it, have been read to their end.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.failure.is_none() && self.reader.finish().is_ok()
+    }
+
+    /// What is wrong with what has been read.
+    pub(crate) const fn failure(&self) -> Option<BadAnswer> {
+        self.failure
+    }
+
+    /// Nothing that follows can be read.
+    pub(crate) const fn fail(&mut self, failure: BadAnswer) {
+        self.failure = Some(failure);
+    }
+
     /// Takes one header. All but `Date` and `Retry-After` may be left out.
     pub fn header(&mut self, name: &[u8], value: &[u8]) {
         self.headers.take(name, value);

@@ -191,6 +191,17 @@ impl JsonReader {
         }
     }
 
+    /// A reader of an object that is the last member of another, whose key has been read.
+    pub(crate) const fn of_member() -> Self {
+        Self {
+            state: State::Value,
+            depth: 1,
+            watched: 1,
+            braces: 1,
+            ..Self::new()
+        }
+    }
+
     /// Reads the next bytes.
     pub(crate) fn feed(&mut self, sink: &mut dyn Sink, bytes: &[u8]) -> Result<(), BadAnswer> {
         let mut rest = bytes;

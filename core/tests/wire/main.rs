@@ -12,3 +12,4 @@ mod oracle;
 mod replace;
 mod session;
 mod statuses;
+mod watch;

@@ -40,6 +40,7 @@ fn classify(status: u16, headers: &[(&str, &str)], body: &[u8], split: usize) ->
         Reply::Refused(code) => Reply::Refused(code),
         Reply::BadAnswer(bad) => Reply::BadAnswer(bad),
         Reply::TooLarge => Reply::TooLarge,
+        Reply::WatchEnded => Reply::WatchEnded,
     };
     Response {
         server_time,

@@ -1,7 +1,7 @@
 //! Answers of a machine as the HTTP that a server makes of them.
 
 use kubelease_core::lease::{LeaseRecord, RecordTime};
-use kubelease_core::protocol::{BadAnswer, Reply, Response};
+use kubelease_core::protocol::{BadAnswer, Reply, Response, WatchEvent};
 use kubelease_core::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -50,11 +50,27 @@ fn reply(reply: Reply<'_>) -> (u32, String) {
         Reply::Invalid => failure(422, details("leases")),
         Reply::Throttled => (429, "slow down".to_owned()),
         Reply::ServerError(status) | Reply::Refused(status) => (u32::from(status), String::new()),
+        Reply::WatchEnded => (200, String::new()),
         Reply::BadAnswer(BadAnswer::Truncated) => (200, "{\"kind\":".to_owned()),
         Reply::Node(_) | Reply::Deleted | Reply::BadAnswer(_) | Reply::TooLarge => {
             panic!("{reply:?} is no answer of a server")
         }
     }
+}
+
+/// A line of a watch; the line break before it ends the one before.
+pub(crate) fn line(event: WatchEvent<'_>) -> String {
+    let (kind, object) = match event {
+        WatchEvent::Changed(record) => ("MODIFIED", lease(record)),
+        WatchEvent::Deleted(record) => ("DELETED", lease(record)),
+        WatchEvent::Bookmark => ("BOOKMARK", "{\"metadata\":{}}".to_owned()),
+        WatchEvent::Error => ("ERROR", "{\"code\":410}".to_owned()),
+        WatchEvent::Broken(bad) => {
+            assert_eq!(bad, BadAnswer::NotJson);
+            return "<".to_owned();
+        }
+    };
+    format!("\n{{\"type\":\"{kind}\",\"object\":{object}}}")
 }
 
 fn lease(record: &LeaseRecord) -> String {

@@ -13,9 +13,11 @@ mod pair;
 use std::path::Path;
 
 use kubelease_core::prng::Prng;
+use kubelease_core::protocol::RequestId;
 use kubelease_tests::prelude::*;
 use kubelease_tests::transcript::replay_on;
 
+use kubelease_core::machine::Watches;
 use pair::Pair;
 
 #[test]
@@ -72,6 +74,10 @@ impl Life {
         };
         self.version += self.below(3);
         let version = self.version;
+        if sent.watch.is_some() {
+            let _ = self.line(sent.id, version);
+            return;
+        }
         if let Some(write) = &sent.write
             && self.below(2) == 0
         {
@@ -96,7 +102,26 @@ impl Life {
         let _ = self.e.respond_to(sent.id, lease.response());
     }
 
-    fn reply(&mut self, id: kubelease_core::protocol::RequestId) {
+    fn line(
+        &mut self,
+        id: RequestId,
+        version: u64,
+    ) -> Result<(), kubelease_core::protocol::StaleRequest> {
+        let past = self.below(1_000);
+        let line = match self.below(12) {
+            0..4 => Changed(held_by("B", version).renewed(past)),
+            4 => Changed(held_by("A", version)),
+            5 => Changed(released(version)),
+            6 => Deleted(held_by("B", version)),
+            7 | 8 => Bookmark,
+            9 => Line::Error,
+            10 => Line::Broken(BadAnswer::NotJson),
+            _ => return self.e.respond_to(id, Response::new(Reply::WatchEnded)),
+        };
+        self.e.tell_of(id, line.event())
+    }
+
+    fn reply(&mut self, id: RequestId) {
         let replies = [
             Reply::LeaseMissing,
             Reply::LeaseMissing,
@@ -190,16 +215,26 @@ fn the_laws_hold_in_random_lives() {
             ..jittered
         },
     ];
-    for (seed, config) in (0x6b6c_u64..).zip(configs) {
+    let lives = configs
+        .iter()
+        .flat_map(|config| [(config, false), (config, true)]);
+    for (seed, (config, watches)) in (0x6b6c_u64..).zip(lives) {
+        let driver = || {
+            let mut pair = Pair::new(*config);
+            if watches {
+                pair.watch();
+            }
+            Driver::around(pair, config)
+        };
         let mut life = Life {
-            e: Driver::around(Pair::new(config), &config),
+            e: driver(),
             prng: Prng::new(seed),
             version: 10,
         };
         for _ in 0..600 {
             life.step();
             if life.e.is_done() {
-                life.e = Driver::around(Pair::new(config), &config);
+                life.e = driver();
             }
         }
     }

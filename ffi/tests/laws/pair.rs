@@ -1,5 +1,7 @@
 //! [`Pair`]: an elector of Rust and one of C that hear the same and must say the same.
 
+mod watch;
+
 use std::ffi::{CStr, c_char};
 
 use kubelease_core::elector::{Config, Create, Elector};
@@ -23,6 +25,8 @@ const STALE: i32 = kl_code::KL_ERR_STALE as i32;
 pub(crate) struct Pair {
     rust: Elector<'static>,
     c: kl_elector,
+    /// The watch whose answer has begun.
+    streams: Option<RequestId>,
 }
 
 impl Clone for Pair {
@@ -32,6 +36,7 @@ impl Clone for Pair {
             c: kl_elector {
                 _opaque: self.c._opaque,
             },
+            streams: self.streams,
         }
     }
 }
@@ -104,7 +109,11 @@ impl Pair {
         let status = unsafe { kl_elector_init(&raw mut c, size, &raw const flat, &c_now(now)) };
         assert_eq!(status, OK);
         let rust = Elector::new(config, now).unwrap();
-        Self { rust, c }
+        Self {
+            rust,
+            c,
+            streams: None,
+        }
     }
 
     fn call(
@@ -192,6 +201,17 @@ impl Pair {
         let (spec, expected, changes) = match request.operation {
             Operation::GetNode { .. } | Operation::Delete { .. } => {
                 panic!("no elector asks for that")
+            }
+            Operation::Watch { version, timeout } => {
+                let (seconds, _) = timeout.as_secs_and_millis();
+                let expected = format!(
+                    "watch=1&fieldSelector=metadata.name%3Dl&resourceVersion={}\
+                     &allowWatchBookmarks=true&timeoutSeconds={seconds}",
+                    version.as_str()
+                );
+                assert_eq!((method.as_str(), query), ("GET", expected.as_str()));
+                assert!(path.ends_with("/namespaces/n/leases"), "{path}");
+                return;
             }
             Operation::Get => {
                 assert_eq!((method.as_str(), &body), ("GET", &Value::Null));

@@ -218,6 +218,7 @@ fn reply(kind: u8, record: &LeaseRecord) -> Reply<'_> {
         11 => Reply::Refused(418),
         12 => Reply::BadAnswer(BadAnswer::Empty),
         13 => Reply::TooLarge,
+        14 => Reply::WatchEnded,
         _ => Reply::Lease(record),
     }
 }

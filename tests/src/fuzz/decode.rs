@@ -120,7 +120,11 @@ impl<'a> Sent<'a> {
                 Reply::Throttled => code == 429,
                 Reply::ServerError(found) => code == found && matches!(code, 500..=599),
                 Reply::Refused(found) => code == found && !matches!(code, 200..=299 | 500..=599),
-                Reply::Lease(_) | Reply::Node(_) | Reply::Deleted | Reply::TooLarge => false,
+                Reply::Lease(_)
+                | Reply::Node(_)
+                | Reply::Deleted
+                | Reply::TooLarge
+                | Reply::WatchEnded => false,
             },
         };
         assert!(right, "{code}: {told:?}");

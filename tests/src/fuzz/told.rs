@@ -41,6 +41,7 @@ impl From<Response<'_>> for Told {
             Reply::Refused(status) => Err(Reply::Refused(status)),
             Reply::BadAnswer(why) => Err(Reply::BadAnswer(why)),
             Reply::TooLarge => Err(Reply::TooLarge),
+            Reply::WatchEnded => Err(Reply::WatchEnded),
             Reply::Node(_) | Reply::Deleted => panic!("nobody asked for that"),
         };
         Self {

@@ -109,7 +109,7 @@ impl Wish {
             transitions: spec.lease_transitions,
         };
         match operation {
-            Operation::Get => Self::Get,
+            Operation::Get | Operation::Watch { .. } => Self::Get,
             Operation::GetNode { .. } | Operation::Delete { .. } => {
                 unreachable!("no elector asks for that")
             }

@@ -3,7 +3,7 @@
 use super::Mutant;
 
 /// All of them.
-pub const MUTANTS: [Mutant; 38] = [
+pub const MUTANTS: [Mutant; 46] = [
     // Belief.
     Mutant {
         name: "a term counts from its answer",
@@ -103,8 +103,8 @@ pub const MUTANTS: [Mutant; 38] = [
         name: "a 5xx means that nothing was done",
         breaks: "rule 12",
         file: "elector/answers.rs",
-        find: "Reply::ServerError(_) => self.lost(written.is_some(), retry_after),",
-        replace: "Reply::ServerError(_) => self.lost(false, retry_after),",
+        find: "                self.lost(written.is_some(), retry_after);",
+        replace: "                self.lost(false, retry_after);",
     },
     Mutant {
         name: "a conflict is followed by a write without a read",
@@ -318,5 +318,63 @@ pub const MUTANTS: [Mutant; 38] = [
         file: "elector.rs",
         find: "if self.clock.step(instant) == Step::Reset {",
         replace: "if self.clock.step(instant) == Step::Reset && self.term == u64::MAX {",
+    },
+    // Watches.
+    Mutant {
+        name: "an old line of a stream is believed",
+        breaks: "rule 14: a lower version teaches nothing",
+        file: "elector/watch.rs",
+        find: "WatchEvent::Changed(record) if !self.observed.is_past(&record.version) => {",
+        replace: "WatchEvent::Changed(record) => {",
+    },
+    Mutant {
+        name: "a deletion in a stream is a release",
+        breaks: "rule 15",
+        file: "elector/watch.rs",
+        find: "self.observed.set_deleted(&record.version);",
+        replace: "self.observed.seen = super::observe::Seen::Nothing;",
+    },
+    Mutant {
+        name: "a deletion in a stream has no version",
+        breaks: "rule 14: what was before it teaches nothing",
+        file: "elector/watch.rs",
+        find: "self.observed.set_deleted(&record.version);",
+        replace: "",
+    },
+    Mutant {
+        name: "a bookmark is a sign of life of the leader",
+        breaks: "rule 14: expiry stays a local timer",
+        file: "elector/watch.rs",
+        find: "self.watching.heard = true;",
+        replace: "self.watching.heard = true;
+        self.observed.restart(now);",
+    },
+    Mutant {
+        name: "a stream may be silent for ever",
+        breaks: "rule 14: silence falls back to GET",
+        file: "elector/watch.rs",
+        find: "    due_at.map_or(dead_at, |at| at.min(dead_at))",
+        replace: "    due_at.unwrap_or(dead_at)",
+    },
+    Mutant {
+        name: "a takeover waits for the stream to end",
+        breaks: "rule 14: expiry stays a local timer",
+        file: "elector/watch.rs",
+        find: "    due_at.map_or(dead_at, |at| at.min(dead_at))",
+        replace: "    due_at.map_or(dead_at, |_| dead_at)",
+    },
+    Mutant {
+        name: "a stream that brought nothing is opened again at once",
+        breaks: "rule 14: polling alone suffices",
+        file: "elector/watch.rs",
+        find: "    if !elector.watching.heard {",
+        replace: "    if elector.watching.heard {",
+    },
+    Mutant {
+        name: "a release in a stream waits for the next look",
+        breaks: "rule 14: a takeover at once",
+        file: "elector/watch.rs",
+        find: "            self.attempt.next = Next::Due(now);",
+        replace: "            self.attempt.next = Next::Due(self.candidate_pace());",
     },
 ];

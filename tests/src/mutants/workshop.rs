@@ -99,7 +99,13 @@ impl Workshop {
         if !judged.status.success() {
             return Ok(Trial::Killed(last_words(&judged)));
         }
-        let tested = self.cargo(&[&CONTRACT[..], &["--test", "scenarios"]].concat())?;
+        let tested = self.cargo(
+            &[
+                &CONTRACT[..],
+                &["--test", "scenarios", "--test", "watching"],
+            ]
+            .concat(),
+        )?;
         if text(&tested.stderr).contains("could not compile") {
             return Err(format!("tests do not build:\n{}", text(&tested.stderr)));
         }

@@ -68,7 +68,7 @@ impl From<Operation<'_>> for Op {
             Operation::GetNode { .. } | Operation::Delete { .. } => {
                 panic!("no elector asks for that")
             }
-            Operation::Get => Self::Get,
+            Operation::Get | Operation::Watch { .. } => Self::Get,
             Operation::Create { spec, by_put, .. } => Self::Create {
                 spec: RecordSpec::from(spec),
                 by_put,

@@ -4,8 +4,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use kubelease_core::elector::{Config, Elector, Timing};
 use kubelease_core::lease::{Fence, ResourceVersion};
-use kubelease_core::machine::Machine;
-use kubelease_core::protocol::{Failure, Output, Request, RequestId, Response, StaleRequest};
+use kubelease_core::machine::{Machine, Watches};
+use kubelease_core::protocol::{
+    Failure, Output, Request, RequestId, Response, StaleRequest, WatchEvent,
+};
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_tests::sim::clock::TRUE_RATE;
 use kubelease_tests::sim::mix::{Mix, Rates};
@@ -122,6 +124,21 @@ impl Machine for Impostor {
 
     fn in_flight(&self) -> Option<Request<'_>> {
         self.inner.in_flight()
+    }
+}
+
+impl Watches for Impostor {
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.inner.handle_watch(now, id, event)
     }
 }
 
