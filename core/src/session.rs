@@ -19,15 +19,14 @@ use self::outgoing::Outgoing;
 use self::store::Store;
 use self::stream::Stream;
 use crate::machine::Machine;
-use crate::protocol::{
-    Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
-};
+use crate::protocol::{Failure, Operation, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
 use crate::wire::http::{HttpRequest, Method, RequestHead};
 use crate::wire::path::LeasePath;
 use crate::wire::{ByteWriter, Content, OwnerWriting, Reading};
 
 pub use self::error::RequestError;
+pub use crate::protocol::Action;
 
 /// How a session changes a Lease that exists. Both ways lose nothing.
 #[expect(clippy::exhaustive_enums, reason = "there are two verbs")]
@@ -44,31 +43,6 @@ pub enum UpdateMode<'a> {
         /// answer the machine with [`Reply::TooLarge`].
         patch_when_too_large: bool,
     },
-}
-
-/// What to do next.
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a driver has to handle every action"
-)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "an action that is not followed is lost: it is not said twice"]
-pub enum Action {
-    /// Something that the application may want to know. Poll again.
-    Event(Event),
-    /// The answer to this request is no longer wanted: end its connection. Poll again.
-    Cancel(RequestId),
-    /// Send this request, now. Poll again.
-    Send {
-        /// Names the request.
-        id: RequestId,
-        /// At and past this instant its answer counts as lost.
-        deadline: Instant,
-    },
-    /// Nothing to do before this instant, but for an answer or a call of the application.
-    WaitUntil(Instant),
-    /// The machine has ended.
-    Done,
 }
 
 /// A machine, the Lease it is about, and the answer that is coming in.
@@ -104,13 +78,16 @@ impl<'a, M: Machine> Session<'a, M> {
     /// other members are not at hand as a conflict, so that the machine reads the Lease first.
     pub fn poll(&mut self, now: Now) -> Action {
         for _ in 0..REFUSALS_MAX {
-            match self.step(now) {
-                Ok(action) => return action,
-                Err((id, reply)) => {
-                    // The machine has just asked for the answer, so that it is not stale.
-                    let _ = self.machine.handle_response(now, id, Response::new(reply));
-                }
-            }
+            let action = self.machine.poll_action(now);
+            let Action::Send { id, deadline } = action else {
+                return action;
+            };
+            let Some(reply) = self.refusal() else {
+                self.timeout_ms = timeout_ms(now.instant, deadline);
+                return action;
+            };
+            // The machine has just asked for the answer, so that it is not stale.
+            let _ = self.machine.handle_response(now, id, Response::new(reply));
         }
         Action::WaitUntil(now.instant)
     }
@@ -312,27 +289,15 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(out.written())
     }
 
-    /// One poll of the machine: an action, or what the session answers to a request itself. It is
-    /// a call of its own so that the machine's output, which is large, is off the stack before the
-    /// machine is told.
+    /// What the session itself answers to the request in flight, where it must not be sent. A call
+    /// of its own so that the request, which is large, is off the stack before the machine is told.
     #[inline(never)]
-    fn step(&mut self, now: Now) -> Result<Action, (RequestId, Reply<'static>)> {
-        let request = match self.machine.poll(now) {
-            Output::Event(event) => return Ok(Action::Event(event)),
-            Output::Cancel(id) => return Ok(Action::Cancel(id)),
-            Output::WaitUntil(instant) => return Ok(Action::WaitUntil(instant)),
-            Output::Done => return Ok(Action::Done),
-            Output::Request(request) => request,
-        };
-        let (id, deadline) = (request.id, request.deadline);
-        if !self.stream.admits(&request.operation) {
-            return Err((id, Reply::WatchEnded));
+    fn refusal(&mut self) -> Option<Reply<'static>> {
+        let Request { operation, .. } = self.machine.in_flight()?;
+        if !self.stream.admits(&operation) {
+            return Some(Reply::WatchEnded);
         }
-        if let Some(reply) = self.store.refusal(&request.operation) {
-            return Err((id, reply));
-        }
-        self.timeout_ms = timeout_ms(now.instant, deadline);
-        Ok(Action::Send { id, deadline })
+        self.store.refusal(&operation)
     }
 
     fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {

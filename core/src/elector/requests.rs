@@ -5,7 +5,7 @@ use super::standing::Standing;
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State};
 use crate::lease::LeaseSpec;
-use crate::protocol::{Changes, Operation};
+use crate::protocol::{Changes, Operation, RequestId};
 use crate::time::{Instant, Now};
 use crate::timestamp::Timestamp;
 
@@ -17,8 +17,8 @@ const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
 const RELEASED_SECONDS: u32 = 1;
 
 impl<'a> Elector<'a> {
-    /// Puts the request of `act` in flight.
-    pub(super) fn send(&mut self, act: Act, now: Now) {
+    /// Puts the request of `act` in flight; its id and deadline.
+    pub(super) fn send(&mut self, act: Act, now: Now) -> (RequestId, Instant) {
         let at = self.now();
         if !matches!(self.attempt.next, Next::FollowUp) {
             self.attempt.started = at;
@@ -42,8 +42,8 @@ impl<'a> Elector<'a> {
         };
         // Leadership counts from the call's own instant, which clock noise may put a little
         // before the latest one.
-        self.slot
-            .start(self.clock.earliest_of(now.instant), deadline, kind);
+        let sent = self.clock.earliest_of(now.instant);
+        (self.slot.start(sent, deadline, kind), deadline)
     }
 
     /// `min(sent + timeout, leading_until)`, and within the budget of a release.
