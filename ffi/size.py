@@ -99,11 +99,20 @@ def frames(member):
 
 
 def calls(cross, member):
-    """Which functions each function may call: all that it has a relocation to."""
+    """Which functions each function may call: all that it has a relocation to, itself or through
+    a constant that points to functions."""
     graph, current = {}, None
     for line in run(f"{cross}objdump", "-dr", member).splitlines():
         if begin := re.match(r"[0-9a-f]+ <(.+)>:$", line):
             current = graph.setdefault(begin[1], set())
+        elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)", line)):
+            current.add(to[1].removeprefix(".text."))
+    current = None
+    for line in run(f"{cross}objdump", "-r", member).splitlines():
+        if begin := re.match(r"RELOCATION RECORDS FOR \[(\.(?:rodata|data)\S*)\]", line):
+            current = graph.setdefault(begin[1], set())
+        elif line.startswith("RELOCATION RECORDS"):
+            current = None
         elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)", line)):
             current.add(to[1].removeprefix(".text."))
     return graph
@@ -114,9 +123,9 @@ def deepest(graph, frame, name, path=()):
     if name in path:
         sys.exit(f"recursion: {' -> '.join(path)} -> {name}")
     path = (*path, name)
-    known = [other for other in graph.get(name, ()) if other in frame]
+    known = [other for other in graph.get(name, ()) if other in frame or other in graph]
     below, chain = max((deepest(graph, frame, other, path) for other in known), default=(0, ()))
-    return frame[name] + below, (name, *chain)
+    return frame.get(name, 0) + below, (name, *chain)
 
 
 def measure(target):

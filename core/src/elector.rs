@@ -17,7 +17,7 @@ mod term;
 mod timing;
 mod watch;
 
-pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
+pub use config::{CheckedConfig, Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
 pub use report::Report;
 pub use timing::{
     JITTER_PERCENT_DEFAULT, JITTER_PERCENT_MAX, MARGIN_MIN, REQUEST_TIMEOUT_DEFAULT_MAX, Timing,
@@ -102,11 +102,16 @@ impl<'a> Elector<'a> {
     /// # Errors
     /// [`ConfigError`] for the first thing that is wrong with `config`.
     pub fn new(config: Config<'a>, now: Now) -> Result<Self, ConfigError> {
-        config.validate()?;
+        Ok(Self::of_checked(config.checked()?, now))
+    }
+
+    /// The same, where the configuration has been checked before.
+    #[must_use]
+    pub fn of_checked(CheckedConfig(config): CheckedConfig<'a>, now: Now) -> Self {
         let clock = Monotonic::new(now.instant);
         let start = clock.latest();
         let next = Next::Retry(start);
-        Ok(Self {
+        Self {
             config,
             clock,
             renewals: RenewalClock::default(),
@@ -129,7 +134,7 @@ impl<'a> Elector<'a> {
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
-        })
+        }
     }
 
     /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`; a
@@ -158,9 +163,7 @@ impl<'a> Elector<'a> {
         response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending = self.slot.finish(id)?;
-        self.answered(pending, response);
-        Ok(())
+        self.answered(id, &response)
     }
 
     /// Takes the news that request `id` has no answer.
@@ -347,7 +350,7 @@ impl<'a> Elector<'a> {
                 self.state = State::Contending;
                 self.attempt.next = Next::Retry(now);
             }
-            State::Releasing(release) if now >= release.until => self.budget_is_over(release),
+            State::Releasing(release) if now >= release.until => self.budget_is_over(),
             State::Contending
             | State::Finishing
             | State::Resting { .. }

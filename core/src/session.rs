@@ -227,8 +227,7 @@ impl<'a, M: Machine> Session<'a, M> {
         id: RequestId,
         buffer: &'b mut [u8],
     ) -> Result<HttpRequest<'b>, RequestError> {
-        let outgoing = self.outgoing(id)?;
-        let head = outgoing.head();
+        let head = self.request_head(id)?;
         let needed = head.target_length.saturating_add(head.body_length);
         let too_small = RequestError::BufferTooSmall { needed };
         let (target, rest) = buffer
@@ -237,8 +236,8 @@ impl<'a, M: Machine> Session<'a, M> {
         let (body, _) = rest
             .split_at_mut_checked(head.body_length)
             .ok_or(too_small)?;
-        outgoing.write_target(&mut ByteWriter::new(target, 0));
-        outgoing.body.write(&mut ByteWriter::new(body, 0));
+        self.write_target(id, 0, target)?;
+        self.write_body(id, 0, body)?;
         Ok(HttpRequest {
             method: head.method,
             // Only ASCII is ever written there, so the default is never taken.
@@ -254,7 +253,9 @@ impl<'a, M: Machine> Session<'a, M> {
     /// # Errors
     /// [`RequestError`] where there is nothing to send.
     pub fn request_head(&self, id: RequestId) -> Result<RequestHead, RequestError> {
-        Ok(self.outgoing(id)?.head())
+        let mut head = RequestHead::EMPTY;
+        self.outgoing(id, Take::Head(&mut head))?;
+        Ok(head)
     }
 
     /// Writes the target of request `id`, path and query, from `offset` on; returns how many bytes
@@ -269,7 +270,7 @@ impl<'a, M: Machine> Session<'a, M> {
         buffer: &mut [u8],
     ) -> Result<usize, RequestError> {
         let mut out = ByteWriter::new(buffer, offset);
-        self.outgoing(id)?.write_target(&mut out);
+        self.outgoing(id, Take::Target(&mut out))?;
         Ok(out.written())
     }
 
@@ -285,7 +286,7 @@ impl<'a, M: Machine> Session<'a, M> {
         buffer: &mut [u8],
     ) -> Result<usize, RequestError> {
         let mut out = ByteWriter::new(buffer, offset);
-        self.outgoing(id)?.body.write(&mut out);
+        self.outgoing(id, Take::Body(&mut out))?;
         Ok(out.written())
     }
 
@@ -308,7 +309,10 @@ impl<'a, M: Machine> Session<'a, M> {
         }
     }
 
-    fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
+    /// Takes what is wanted of request `id`. The whole of it is large, and so lies on the stack
+    /// here alone.
+    #[inline(never)]
+    fn outgoing(&self, id: RequestId, take: Take<'_, '_>) -> Result<(), RequestError> {
         let request = self.machine.in_flight().filter(|request| request.id == id);
         let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
         let watch = self.stream.query(&operation);
@@ -319,7 +323,7 @@ impl<'a, M: Machine> Session<'a, M> {
         }
         let owner = |node| M::USES_NODES.then(|| OwnerWriting::new(node));
         let (method, body) = self.store.compose(operation, &self.path, owner)?;
-        Ok(Outgoing {
+        let outgoing = Outgoing {
             method,
             path: &self.path,
             timeout_ms: self.timeout_ms,
@@ -327,8 +331,21 @@ impl<'a, M: Machine> Session<'a, M> {
             watch,
             node,
             adds_owner: adds_owner && method == Method::Patch,
-        })
+        };
+        match take {
+            Take::Head(head) => *head = outgoing.head(),
+            Take::Target(out) => outgoing.write_target(out),
+            Take::Body(out) => outgoing.body.write(out),
+        }
+        Ok(())
     }
+}
+
+/// What is wanted of a request, and where it goes.
+enum Take<'t, 'b> {
+    Head(&'t mut RequestHead),
+    Target(&'t mut ByteWriter<'b>),
+    Body(&'t mut ByteWriter<'b>),
 }
 
 /// What a success of `operation` has in its body.

@@ -56,6 +56,10 @@ pub struct Config<'a> {
     pub seed: u64,
 }
 
+/// A configuration that was checked: an elector can be made of it without fail, in place.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedConfig<'a>(pub(super) Config<'a>);
+
 /// What to do where there is no lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -103,6 +107,15 @@ impl<'a> Config<'a> {
             return Err(ConfigError::LabelTwice);
         }
         Ok(())
+    }
+
+    /// The configuration, where [`validate`](Self::validate) finds nothing wrong with it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn checked(self) -> Result<CheckedConfig<'a>, ConfigError> {
+        self.validate()?;
+        Ok(CheckedConfig(self))
     }
 
     pub(crate) fn release_budget(&self) -> Duration {

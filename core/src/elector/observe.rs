@@ -2,7 +2,8 @@
 
 use super::LATE;
 use super::standing::{self, Criteria, SentTimes, Standing};
-use crate::lease::{Holder, LeaseRecord, LeaseSpec, RecordSpec, Version};
+use super::state::Written;
+use crate::lease::{Holder, LeaseRecord, RecordSpec, Version};
 use crate::text::Hash;
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
@@ -161,8 +162,15 @@ impl Observed {
         }
     }
 
-    /// Takes the record that a write of ours produced; `sent` where the answer has no spec.
-    pub(crate) fn wrote(&mut self, record: &LeaseRecord, sent: &LeaseSpec<'_>, now: Instant) {
+    /// Takes the record that a write of ours produced: what was written, where the answer has no
+    /// spec.
+    pub(crate) fn wrote(
+        &mut self,
+        record: &LeaseRecord,
+        holder: &str,
+        written: Written,
+        now: Instant,
+    ) {
         self.last.version.copy_from(&record.version);
         match &record.spec {
             Some(spec) => {
@@ -173,9 +181,9 @@ impl Observed {
                 // The hash of no spec: the next look will find what this process has sent.
                 self.last.digest = Hash::new();
                 self.last.holder.clear();
-                self.last.holder.push_bytes(sent.holder_identity.as_bytes());
-                self.last.acquire_time = sent.acquire_time;
-                self.last.transitions = sent.lease_transitions.unwrap_or(0);
+                self.last.holder.push_bytes(holder.as_bytes());
+                self.last.acquire_time = Some(written.acquire_time);
+                self.last.transitions = written.transitions;
             }
         }
         self.last.is_fresh = true;

@@ -35,10 +35,7 @@ impl<'a> Elector<'a> {
                 None => Sent::Get,
             },
             Act::Read => Sent::Get,
-            Act::Create => Sent::Create(self.write((None, 0), now)),
-            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
-            Act::Renew => Sent::Renew(self.write(self.kept(), now)),
-            Act::Release => Sent::Release(self.write(self.kept(), now)),
+            Act::Create | Act::Acquire | Act::Renew | Act::Release => self.write(act, now),
         };
         // Leadership counts from the call's own instant, which clock noise may put a little
         // before the latest one.
@@ -61,16 +58,26 @@ impl<'a> Elector<'a> {
             .fold(timeout, Instant::min)
     }
 
-    /// A write with the acquireTime (that of the write itself where there is none) and the
-    /// transitions of `term`.
-    fn write(&mut self, term: (Option<Timestamp>, u32), now: Now) -> Written {
+    /// A write: with its own time as acquireTime, where it begins a term, and the transitions.
+    fn write(&mut self, act: Act, now: Now) -> Sent {
+        let (acquire_time, transitions) = match act {
+            Act::Create | Act::Read | Act::Watch => (None, 0),
+            Act::Acquire => self.taken_over(),
+            Act::Renew | Act::Release => self.kept(),
+        };
         let renew_time = self.renewals.next(now, self.clock.latest());
         self.observed.sent.push(renew_time);
-        let acquire_time = term.0.unwrap_or(renew_time);
-        Written {
+        let written = Written {
             renew_time,
-            acquire_time,
-            transitions: term.1,
+            acquire_time: acquire_time.unwrap_or(renew_time),
+            transitions,
+        };
+        match act {
+            Act::Create => Sent::Create(written),
+            Act::Acquire => Sent::Acquire(written),
+            Act::Renew => Sent::Renew(written),
+            Act::Release => Sent::Release(written),
+            Act::Read | Act::Watch => Sent::Get,
         }
     }
 
@@ -98,25 +105,34 @@ impl<'a> Elector<'a> {
 
     /// What the write `kind` says; nothing where it is none.
     pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'a>> {
-        let (holder_identity, lease_duration_seconds) = match kind {
-            Sent::Release(_) => ("", RELEASED_SECONDS),
+        let written = kind.written()?;
+        let lease_duration_seconds = match kind {
+            Sent::Release(_) => RELEASED_SECONDS,
             Sent::Get
             | Sent::Watch { .. }
             | Sent::Create(_)
             | Sent::Acquire(_)
-            | Sent::Renew(_) => (
-                self.config.identity,
-                self.config.timing.lease_duration_seconds(),
-            ),
+            | Sent::Renew(_) => self.config.timing.lease_duration_seconds(),
         };
-        let written = kind.written()?;
         Some(LeaseSpec {
-            holder_identity,
+            holder_identity: self.holder_of(kind),
             lease_duration_seconds,
             acquire_time: Some(written.acquire_time),
             renew_time: written.renew_time,
             lease_transitions: Some(written.transitions),
         })
+    }
+
+    /// The holder that the write `kind` names.
+    pub(super) const fn holder_of(&self, kind: &Sent) -> &'a str {
+        match kind {
+            Sent::Release(_) => "",
+            Sent::Get
+            | Sent::Watch { .. }
+            | Sent::Create(_)
+            | Sent::Acquire(_)
+            | Sent::Renew(_) => self.config.identity,
+        }
     }
 
     /// The operation of a request in flight, made from state each time.

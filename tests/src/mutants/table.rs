@@ -45,7 +45,7 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "an acknowledgement is not checked",
         breaks: "L7: 200 with another's record is no acknowledgement",
         file: "elector/answers.rs",
-        find: "if !self.is_acknowledged(&pending.kind, &sent, record) {",
+        find: "if !self.is_acknowledged(&pending.kind, holder, written, record) {",
         replace: "if false {",
     },
     Mutant {
@@ -72,11 +72,11 @@ pub const MUTANTS: [Mutant; 46] = [
         find: "        response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending",
+        self.answered",
         replace: "        response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         let _ = now;
-        let pending",
+        self.answered",
     },
     Mutant {
         name: "an answer with any id is taken",
@@ -96,14 +96,14 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a timeout means that nothing was done",
         breaks: "rule 5",
         file: "elector/answers.rs",
-        find: "Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),",
+        find: "Failure::Unknown | Failure::TimedOut => pending.kind.is_write(),",
         replace: "Failure::Unknown | Failure::TimedOut => false,",
     },
     Mutant {
         name: "a 5xx means that nothing was done",
         breaks: "rule 12",
         file: "elector/answers.rs",
-        find: "                self.lost(written.is_some(), retry_after);",
+        find: "                self.lost(is_write, retry_after);",
         replace: "                self.lost(false, retry_after);",
     },
     Mutant {
@@ -280,13 +280,13 @@ pub const MUTANTS: [Mutant; 46] = [
         breaks: "L4",
         file: "elector.rs",
         find: "        if let Some(event) = self.take_event() {
-            return Output::Event(event);
+            return Action::Event(event);
         }
 ",
         replace: "        if !matches!(self.state, State::Releasing(_))
             && let Some(event) = self.take_event()
         {
-            return Output::Event(event);
+            return Action::Event(event);
         }
 ",
     },
