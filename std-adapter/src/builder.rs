@@ -12,12 +12,12 @@ use tokio::runtime;
 use tokio::sync::mpsc;
 
 use crate::clock::{self, Clock, SharedClock};
-use crate::connection::{Connection, ConnectionError, Route};
-use crate::credentials::Credentials;
+use crate::connection::{Connection, ConnectionError};
 use crate::error::StartError;
 use crate::handle::Handle;
 use crate::http::{HttpTransport, Traffic};
 use crate::identity::{random_seed, unique_identity};
+use crate::line::Line;
 use crate::settings::Settings;
 use crate::state::Shared;
 use crate::task::{self, Publisher};
@@ -219,16 +219,15 @@ impl Builder {
         let clock = SharedClock(clock);
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
-        let route = Route::new(&connection, timeout).map_err(StartError::Connection)?;
-        let credentials = Credentials::load(&connection).map_err(StartError::Connection)?;
+        let line = Line::new(&connection, clock.clone(), timeout);
+        let line = line.map_err(StartError::Connection)?;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
         settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
 
         let traffic = Traffic::default();
-        let transport = HttpTransport::new(route, credentials, clock.clone(), traffic.clone())
-            .map_err(StartError::Connection)?;
+        let transport = HttpTransport::new(line, traffic.clone());
         let (sender, receiver) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::new(Arc::clone(&clock.0)));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);

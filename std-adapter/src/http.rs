@@ -1,22 +1,18 @@
 //! The core's requests over reqwest.
 
-use core::error::Error;
-use core::fmt::Write;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use kubelease_core::drive::{Clock as _, Piece, Transport};
+use kubelease_core::drive::{Piece, Transport};
 use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use reqwest::{RequestBuilder, Response, StatusCode};
 
-use crate::clock::SharedClock;
-use crate::connection::{ConnectionError, Route};
-use crate::credentials::Credentials;
+use crate::line::Line;
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
@@ -61,10 +57,7 @@ impl Traffic {
 /// One request at a time to one server.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
-    route: Route,
-    credentials: Credentials,
-    clock: SharedClock,
-    client: Client,
+    line: Line,
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
@@ -94,36 +87,15 @@ enum Step {
 
 impl HttpTransport {
     /// A transport that has sent nothing.
-    pub(crate) fn new(
-        route: Route,
-        mut credentials: Credentials,
-        clock: SharedClock,
-        traffic: Traffic,
-    ) -> Result<Self, ConnectionError> {
-        let client = client(&route, &credentials)?;
-        credentials.used(Ok(()));
-        Ok(Self {
-            route,
-            credentials,
-            clock,
-            client,
+    pub(crate) const fn new(line: Line, traffic: Traffic) -> Self {
+        Self {
+            line,
             answer: None,
             step: Step::End,
             is_sent: false,
             is_explained: false,
             traffic,
-        })
-    }
-
-    /// Takes over credentials that have changed since the last request.
-    async fn renew_credentials(&mut self) -> Result<(), ConnectionError> {
-        self.credentials.renew(self.clock.now()).await?;
-        if self.credentials.are_new() {
-            let client = client(&self.route, &self.credentials);
-            self.credentials
-                .used(client.map(|client| self.client = client));
         }
-        Ok(())
     }
 
     fn request(&self, request: HttpRequest<'_>) -> RequestBuilder {
@@ -134,25 +106,8 @@ impl HttpTransport {
             Method::Patch => reqwest::Method::PATCH,
             Method::Delete => reqwest::Method::DELETE,
         };
-        // The URL may have a path of its own, as behind a proxy for many clusters.
-        let url = format!(
-            "{}{}",
-            self.route.url.as_str().trim_end_matches('/'),
-            request.target
-        );
-        let mut builder = self
-            .client
-            .request(method, url)
-            .header(ACCEPT, request.accept);
-        if let Some(authorization) = self.credentials.authorization() {
-            builder = builder.header(AUTHORIZATION, authorization);
-        }
-        if let Some(host) = &self.route.host {
-            builder = builder.header(HOST, host);
-        }
-        for (name, value) in &self.route.headers {
-            builder = builder.header(name, value);
-        }
+        let builder = self.line.request(method, request.target);
+        let mut builder = builder.header(ACCEPT, request.accept);
         if let Some(content_type) = request.content_type {
             builder = builder
                 .header(CONTENT_TYPE, content_type)
@@ -165,13 +120,8 @@ impl HttpTransport {
     fn fail(&mut self, error: reqwest::Error) -> Failure {
         let failure = classify(&error);
         self.answer = None;
-        let mut text = describe(error);
-        if let Some(trouble) = self.credentials.trouble() {
-            // Writing into a String does not fail.
-            let _ = write!(text, "; {trouble}");
-        }
+        let text = self.line.explain(error);
         self.explain(text);
-        self.credentials.doubt();
         failure
     }
 
@@ -185,7 +135,7 @@ impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
         (self.is_sent, self.is_explained) = (false, false);
-        if let Err(error) = self.renew_credentials().await {
+        if let Err(error) = self.line.renew().await {
             self.explain(error.to_string());
             return Err(Failure::NotSent);
         }
@@ -247,23 +197,12 @@ impl Transport for HttpTransport {
     }
 
     fn reconnect(&mut self) {
-        // The same settings made a client before; should they fail now, the old one is no worse.
-        if let Ok(client) = client(&self.route, &self.credentials) {
-            self.client = client;
-        }
+        self.line.reconnect();
     }
 
     fn refresh_credentials(&mut self) {
-        self.credentials.reject();
+        self.line.reject();
     }
-}
-
-/// A new client of what there is now.
-fn client(route: &Route, credentials: &Credentials) -> Result<Client, ConnectionError> {
-    route.client(credentials.material()).map_err(|error| {
-        let place = "certificates or platform roots";
-        ConnectionError::new(place, "an HTTP client", describe(error))
-    })
 }
 
 impl Answer {
@@ -302,19 +241,6 @@ fn classify(error: &reqwest::Error) -> Failure {
     }
 }
 
-/// The error and its causes, without the URL.
-pub(crate) fn describe(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing into a String does not fail.
-        let _ = write!(text, ": {error}");
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use core::time::Duration;
@@ -328,6 +254,7 @@ mod tests {
     use reqwest::Url;
 
     use super::*;
+    use crate::clock::SharedClock;
     use crate::connection::{Connection, USER_AGENT};
     use crate::settings::Settings;
 
@@ -367,10 +294,9 @@ mod tests {
 
     fn transport(url: Url) -> HttpTransport {
         let connection = Connection::to(url);
-        let route = Route::new(&connection, Duration::from_secs(5)).unwrap();
-        let credentials = Credentials::load(&connection).unwrap();
         let clock = SharedClock(crate::clock::system().unwrap());
-        HttpTransport::new(route, credentials, clock, Traffic::default()).unwrap()
+        let line = Line::new(&connection, clock, Duration::from_secs(5)).unwrap();
+        HttpTransport::new(line, Traffic::default())
     }
 
     /// Sends an elector's first request.

@@ -57,6 +57,7 @@
 
 mod builder;
 mod changes;
+mod client;
 mod clock;
 mod connection;
 mod credentials;
@@ -65,6 +66,7 @@ mod guard;
 mod handle;
 mod http;
 mod identity;
+mod line;
 mod settings;
 mod state;
 mod task;
@@ -80,6 +82,7 @@ pub use kubelease_core::wire::path::PathError;
 
 pub use builder::{Builder, Elector};
 pub use changes::Changes;
+pub use client::{ApiAnswer, ApiClient, ApiError};
 pub use clock::Clock;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use clock::SystemClock;

@@ -1,0 +1,91 @@
+//! The command line, as clap takes it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::dev_server::DevServerArgs;
+use crate::exit::EXIT_CODES;
+use crate::manual::CompletionsArgs;
+#[cfg(target_os = "linux")]
+use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
+use crate::timing::TimingReportArgs;
+
+/// Leader election by Kubernetes Leases, from a shell.
+#[derive(Debug, Parser)]
+#[command(name = "kubelease", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command while this process leads, and at no other time.
+    #[cfg(target_os = "linux")]
+    Run(Box<RunArgs>),
+    /// What durations promise: takeovers, outages survived, clocks tolerated.
+    Timing(TimingReportArgs),
+    /// Run the API server for tests until a signal comes.
+    DevServer(DevServerArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    Man,
+    /// Guards the command of one term; `run` starts it.
+    #[cfg(target_os = "linux")]
+    #[command(name = "guard-child", hide = true)]
+    Guard(GuardArgs),
+    /// Becomes the command of one term; the guard starts it.
+    #[cfg(target_os = "linux")]
+    #[command(name = "exec-child", hide = true)]
+    Exec(ExecArgs),
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// Where results are printed.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the result.
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        value_name = "FORMAT"
+    )]
+    pub(crate) output: Format,
+}
+
+/// The lease that a command is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeaseName {
+    /// Unless said: the kubeconfig's, or the pod's own.
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+}
+
+impl core::str::FromStr for LeaseName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name),
+            None => (None, text),
+        };
+        if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
+            return Err("expected NAMESPACE/NAME or NAME, found another text");
+        }
+        Ok(Self {
+            namespace,
+            name: name.to_owned(),
+        })
+    }
+}

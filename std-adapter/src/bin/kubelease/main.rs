@@ -1,0 +1,45 @@
+//! The command `kubelease`: elections from a shell.
+#![forbid(unsafe_code)]
+
+mod args;
+mod connect;
+mod dev_server;
+mod exit;
+mod manual;
+#[cfg(target_os = "linux")]
+mod run;
+mod timing;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::exit::Outcome;
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().command) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            // Nobody may be there to read it.
+            let _ = writeln!(std::io::stderr(), "kubelease: {}", failure.reason);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Outcome {
+    match command {
+        #[cfg(target_os = "linux")]
+        Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Guard(args) => run::guard::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Exec(args) => run::exec::run(&args),
+        Command::Timing(args) => timing::run(&args),
+        Command::DevServer(args) => dev_server::run(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man => manual::man(),
+    }
+}

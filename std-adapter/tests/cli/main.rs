@@ -1,0 +1,8 @@
+//! The command `kubelease` as a user meets it: its processes, its exit codes, its words.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
+#![cfg(target_os = "linux")]
+
+mod command;
+mod loss;
+mod process;
+mod run;

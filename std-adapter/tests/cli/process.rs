@@ -1,0 +1,109 @@
+//! Processes of a test: what is started, who its children are, and that nothing is left.
+
+use core::time::Duration;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// Far longer than anything takes here, on the slowest machine.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// The command, in a process group of its own.
+pub(crate) fn kubelease<I: AsRef<OsStr>>(words: impl IntoIterator<Item = I>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubelease"));
+    command
+        .args(words)
+        .env_remove("KUBELEASE_SERVER")
+        .env_remove("KUBELEASE_TOKEN")
+        .process_group(0);
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn output(words: &[&str]) -> Output {
+    kubelease(words).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A process of a test, which takes everything below it along.
+#[derive(Debug)]
+pub(crate) struct Job(Child);
+
+impl Job {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    pub(crate) fn signal_group(&self, signal: Signal) {
+        kill_process_group(self.pid(), signal).unwrap();
+    }
+
+    /// The exit code, once there is one; `None` after a signal.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        let mut status = None;
+        until("an exit", || {
+            status = self.0.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+
+    /// The guard, once it is there.
+    pub(crate) fn guard(&self) -> Pid {
+        child_of(self.pid())
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The first child of a process, once it has one.
+pub(crate) fn child_of(parent: Pid) -> Pid {
+    let parent = parent.as_raw_nonzero();
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    let mut child = None;
+    until("a child", || {
+        let children = fs::read_to_string(&path).unwrap_or_default();
+        let first = children.split_whitespace().next();
+        child = first.and_then(|first| Pid::from_raw(first.parse().unwrap()));
+        child.is_some()
+    });
+    child.unwrap()
+}
+
+/// Whether a process is there, and no zombie.
+pub(crate) fn is_alive(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
+}
+
+/// Waits until `holds`; answers with how long that took.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
+    let start = instant();
+    while !holds() {
+        assert!(start.elapsed() < LONG, "{what}: not within {LONG:?}");
+        sleep(Duration::from_millis(2));
+    }
+    start.elapsed()
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests measure real time")]
+pub(crate) fn instant() -> Instant {
+    Instant::now()
+}

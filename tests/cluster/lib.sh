@@ -1,0 +1,61 @@
+# What the scripts of this folder share. To be sourced.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+# All that a running cluster keeps: keys, addresses, process ids, logs.
+cluster=${KUBELEASE_CLUSTER:-${CARGO_TARGET_DIR:-$root/target}/cluster}
+# Programs that were built, by what they were built from.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/kubelease-cluster
+
+die() {
+  echo "$*" >&2
+  exit 1
+}
+
+# A name for the contents of files.
+key_of() {
+  cat "$@" | sha256sum | cut -c1-16
+}
+
+# Whether the process of a part (etcd, api) runs. A process that took over its id does not count.
+is_running() {
+  [[ -r $cluster/$1.pid ]] || return 1
+  local exe
+  exe=$(readlink "/proc/$(cat "$cluster/$1.pid")/exe" 2>/dev/null) || return 1
+  [[ ${exe% (deleted)} == "$(cat "$cluster/$1.exe")" ]]
+}
+
+# Ends a part: SIGTERM, a grace of some tenths of a second, SIGKILL.
+end_part() {
+  local -r part=$1 tenths=$2
+  local pid
+  is_running "$part" || return 0
+  pid=$(cat "$cluster/$part.pid")
+  # A stopped process must wake to die of SIGTERM.
+  kill -TERM "$pid" && kill -CONT "$pid"
+  for ((i = 0; i < tenths; i++)); do
+    is_running "$part" || return 0
+    sleep 0.1
+  done
+  kill -KILL "$pid"
+  while is_running "$part"; do sleep 0.02; done
+}
+
+# Runs a command again and again until it succeeds, for some seconds.
+await() {
+  local -r seconds=$1 what=$2
+  local -r end=$((SECONDS + seconds))
+  shift 2
+  until "$@"; do
+    ((SECONDS < end)) || die "no $what within $seconds s"
+    sleep 0.1
+  done
+}
+
+# A request to the API server as the user of a token; fails where the status is not 2xx.
+api() {
+  local -r token=$1 method=$2 target=$3
+  shift 3
+  curl -sf --max-time 5 --cacert "$cluster/ca.crt" -H "Authorization: Bearer $token" \
+    -X "$method" "$(cat "$cluster/url")$target" "$@"
+}
