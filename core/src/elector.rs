@@ -281,6 +281,16 @@ impl<'a> Elector<'a> {
         }
     }
 
+    /// The bytes of [`leader`](Self::leader), none where nobody is known: less code, where the text
+    /// is only handed on.
+    #[must_use]
+    pub fn leader_bytes(&self) -> &[u8] {
+        match self.belief {
+            Belief::Leading { .. } => self.config.identity.as_bytes(),
+            Belief::Nothing => self.observed.foreign_leader_bytes(),
+        }
+    }
+
     /// How many terms this process has begun.
     #[must_use]
     pub const fn term(&self) -> u64 {

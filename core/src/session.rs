@@ -313,21 +313,24 @@ impl<'a, M: Machine> Session<'a, M> {
     /// here alone.
     #[inline(never)]
     fn outgoing(&self, id: RequestId, take: Take<'_, '_>) -> Result<(), RequestError> {
-        let request = self.machine.in_flight().filter(|request| request.id == id);
-        let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
-        let watch = self.stream.query(&operation);
+        let request = self.machine.in_flight();
+        let Some(Request { operation, .. }) = request.as_ref().filter(|request| request.id == id)
+        else {
+            return Err(RequestError::StaleRequest);
+        };
+        let watch = self.stream.query(operation);
         let (mut node, mut adds_owner) = (None, false);
         if M::USES_NODES {
-            node = node_of(&operation);
-            adds_owner = adds_to_owners(&operation);
+            node = node_of(operation);
+            adds_owner = adds_to_owners(operation);
         }
         let owner = |node| M::USES_NODES.then(|| OwnerWriting::new(node));
-        let (method, body) = self.store.compose(operation, &self.path, owner)?;
+        let method = self.store.method(operation)?;
         let outgoing = Outgoing {
             method,
             path: &self.path,
             timeout_ms: self.timeout_ms,
-            body,
+            body: self.store.body(operation, method, &self.path, owner),
             watch,
             node,
             adds_owner: adds_owner && method == Method::Patch,

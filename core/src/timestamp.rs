@@ -121,8 +121,7 @@ impl Timestamp {
     #[must_use]
     pub const fn as_unix(self) -> (i64, u32) {
         let (seconds, micros) = divide(self.micros(), MICROS_PER_SECOND as u32);
-        let epoch = UNIX_EPOCH_MICROS / MICROS_PER_SECOND as i64;
-        ((seconds as i64).wrapping_sub(epoch), micros)
+        ((seconds as i64).wrapping_sub(UNIX_EPOCH_SECONDS), micros)
     }
 
     /// Microseconds since the Unix epoch, negative before it.
@@ -215,8 +214,11 @@ const MICROS_PER_DAY: u64 = MICROS_PER_SECOND * SECONDS_PER_DAY as u64;
 /// Microseconds from [`Timestamp::MIN`] to [`Timestamp::MAX`].
 const MAX_MICROS: u64 = (MAX_DAYS as u64 + 1) * MICROS_PER_DAY - 1;
 
-/// Microseconds from [`Timestamp::MIN`] to the Unix epoch.
-const UNIX_EPOCH_MICROS: i64 = 719_162 * MICROS_PER_DAY as i64;
+/// Seconds from [`Timestamp::MIN`] to the Unix epoch.
+const UNIX_EPOCH_SECONDS: i64 = 719_162 * SECONDS_PER_DAY as i64;
+
+/// The same in microseconds.
+const UNIX_EPOCH_MICROS: i64 = UNIX_EPOCH_SECONDS * MICROS_PER_SECOND as i64;
 
 #[cfg(test)]
 mod tests {

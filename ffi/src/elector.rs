@@ -69,9 +69,9 @@ pub unsafe extern "C" fn kl_elector_init(
             return Err(kl_code::KL_ERR_STORAGE);
         }
         // SAFETY: the contract of the header.
-        let (now, config) = unsafe { (clock::now(now)?, ptr::read_versioned(config)?) };
+        let (now, config) = unsafe { (clock::now(now)?, ptr::versioned(config)?) };
         // SAFETY: neither NULL, nor misaligned, nor too small; the caller vouches for the rest.
-        unsafe { make(elector.cast(), &config, now) }
+        unsafe { make(elector.cast(), config, now) }
     })
 }
 

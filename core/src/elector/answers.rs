@@ -80,7 +80,6 @@ impl Elector<'_> {
     }
 
     /// A GET answered a record, or a watch told of one.
-    #[inline(never)]
     pub(super) fn was_read(
         &mut self,
         record: &LeaseRecord,
@@ -91,8 +90,15 @@ impl Elector<'_> {
             self.unreadable(BadAnswer::NoVersion, verb, false);
             return;
         }
-        let now = self.now();
-        self.contact.good(verb, now);
+        self.contact.good(verb, self.now());
+        let lesson = self.learn(record, server_time);
+        self.looked(lesson);
+    }
+
+    /// What a record teaches. A call of its own, so that it does not lie on the stack while what
+    /// follows is done.
+    #[inline(never)]
+    fn learn(&mut self, record: &LeaseRecord, server_time: Option<Timestamp>) -> Lesson {
         let criteria = Criteria {
             identity: self.config.identity,
             own_is_foreign: self.config.treat_own_as_foreign,
@@ -100,10 +106,10 @@ impl Elector<'_> {
             max_skew: self.config.trust_renew_time,
             server_time,
         };
-        let lesson = self.observed.read(record, now, criteria);
+        let lesson = self.observed.read(record, self.now(), criteria);
         self.learn_times(record.spec.as_ref());
         self.tell_deletion(record.being_deleted);
-        self.looked(lesson);
+        lesson
     }
 
     /// The times of a record, for those that we write.
@@ -126,6 +132,7 @@ impl Elector<'_> {
     }
 
     /// There is no lease: by a GET, by a write that had a condition on it, or by a watch.
+    #[inline(never)]
     pub(super) fn was_missing(&mut self, verb: Verb) {
         if verb == Verb::Create {
             self.refused(TroubleKind::ApiUnavailable, Verb::Create);

@@ -260,6 +260,11 @@ impl Observed {
         foreign_name(self.record()).map(Holder::as_str)
     }
 
+    /// The bytes of it, none where there is nobody.
+    pub(crate) fn foreign_leader_bytes(&self) -> &[u8] {
+        foreign_name(self.record()).map_or(&[], Holder::as_bytes)
+    }
+
     /// When this process may write itself in, by what it knows; `None` where it never may.
     pub(crate) fn takeover_at(&self) -> Option<Instant> {
         match &self.seen {

@@ -78,80 +78,69 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Method and body of `operation`; `owner` makes the writer of the owner that it names.
-    pub(super) fn compose<'s>(
+    /// The method of `operation`.
+    ///
+    /// # Errors
+    /// [`RequestError::AnswerBegun`] where what it puts back is gone.
+    pub(super) fn method(&self, operation: &Operation<'_>) -> Result<Method, RequestError> {
+        Ok(match operation {
+            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => Method::Get,
+            Operation::Delete { .. } => Method::Delete,
+            Operation::Create { by_put: true, .. } => Method::Put,
+            Operation::Create { by_put: false, .. } => Method::Post,
+            Operation::Update { version, .. } => match self.update_form(version) {
+                UpdateForm::Patch => Method::Patch,
+                UpdateForm::Put => Method::Put,
+                UpdateForm::Unkept | UpdateForm::TooLarge => return Err(RequestError::AnswerBegun),
+            },
+        })
+    }
+
+    /// The body of `operation`, for the method it has; `owner` makes the writer of the owner that
+    /// it names. It does not fail, so that it is made in place.
+    pub(super) fn body<'s>(
         &'s self,
-        operation: Operation<'s>,
+        operation: &'s Operation<'s>,
+        method: Method,
         path: &'s LeasePath<'s>,
         owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
-    ) -> Result<(Method, Body<'s>), RequestError> {
-        let (method, body) = match operation {
+    ) -> Body<'s> {
+        let (spec, labels, node, version, changes) = match *operation {
             Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => {
-                (Method::Get, Body::Nothing)
+                return Body::Nothing;
             }
-            Operation::Delete { version } => (Method::Delete, Body::Delete { version }),
+            Operation::Delete { version } => return Body::Delete { version },
             Operation::Create {
-                spec,
+                ref spec,
                 labels,
-                owner: node,
-                by_put,
-            } => {
-                let method = if by_put { Method::Put } else { Method::Post };
-                let body = LeaseBody {
-                    path,
-                    spec,
-                    labels,
-                    owner: node.and_then(owner),
-                    version: None,
-                    changes: Changes::Acquire,
-                    is_patch: false,
-                    keep: None,
-                };
-                (method, Body::Lease(body))
-            }
+                owner,
+                by_put: _,
+            } => (spec, labels, owner, None, Changes::Acquire),
             Operation::Update {
-                spec,
+                ref spec,
                 version,
                 changes,
                 labels,
-                owner: change,
+                owner,
             } => {
-                let mut body = LeaseBody {
-                    path,
-                    spec,
-                    labels,
-                    owner: change.map(|change| change.node).and_then(owner),
-                    version: Some(version),
-                    changes,
-                    is_patch: true,
-                    keep: None,
-                };
-                let method = match self.update_form(version) {
-                    UpdateForm::Patch => Method::Patch,
-                    UpdateForm::Put => {
-                        self.put_back(&mut body);
-                        Method::Put
-                    }
-                    UpdateForm::Unkept | UpdateForm::TooLarge => {
-                        return Err(RequestError::AnswerBegun);
-                    }
-                };
-                (method, Body::Lease(body))
+                let node = owner.map(|change| change.node);
+                (spec, labels, node, Some(version), changes)
             }
         };
-        Ok((method, body))
-    }
-
-    /// Makes a whole Lease of a patch. What the machine does not write stays as it was read: the
-    /// keep has no place for the members that are known.
-    fn put_back<'s>(&'s self, body: &mut LeaseBody<'s>) {
-        let read = self.answer.record().spec.as_ref();
-        let acquired = read.and_then(|read| read.acquire_time.timestamp());
-        let transitions = read.and_then(|read| read.lease_transitions);
-        let kept = transitions.and_then(|count| u32::try_from(count).ok());
-        body.spec.acquire_time = body.spec.acquire_time.or(acquired);
-        body.spec.lease_transitions = body.spec.lease_transitions.or(kept);
-        body.is_patch = false;
-        body.keep = self.keep.as_ref();
+        // What the machine does not write stays as it was read: the keep has no place for the
+        // members that are known.
+        let is_put_back = version.is_some() && method == Method::Put;
+        let keep = self.keep.as_ref().filter(|_| is_put_back);
+        Body::Lease(LeaseBody {
+            path,
+            spec,
+            read: keep.and(self.answer.record().spec.as_ref()),
+            labels,
+            owner: node.and_then(owner),
+            version,
+            changes,
+            is_patch: method == Method::Patch,
+            keep,
+        })
     }
 }

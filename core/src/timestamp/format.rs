@@ -25,7 +25,8 @@ impl TimestampText {
         let minutes = seconds / 60;
         let (hour, minute, second) = (minutes / 60, minutes % 60, seconds % 60);
         // From the right: each byte that is no digit stands before the next number.
-        let mut numbers = [micros, second, minute, hour, day, month, year].into_iter();
+        let numbers = [micros, second, minute, hour, day, month, year];
+        let mut numbers = numbers.iter();
         let mut number = 0;
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         for place in text.iter_mut().rev() {
@@ -33,7 +34,7 @@ impl TimestampText {
                 *place |= (number % 10) as u8;
                 number /= 10;
             } else {
-                number = numbers.next().unwrap_or(0);
+                number = numbers.next().copied().unwrap_or(0);
             }
         }
         Self(text)

@@ -54,7 +54,7 @@ fn check_time(hour: u32, minute: u32, second: u32, micros: u32) -> Result<u64, T
     }
     let time = minutes(hour, minute).wrapping_mul(60);
     let (second, micros) = if second == 60 {
-        (59, MICROS_PER_SECOND as u32 - 1)
+        (59, 999_999)
     } else {
         (second, micros)
     };

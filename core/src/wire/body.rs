@@ -5,7 +5,7 @@ use super::json_writer::ByteWriter;
 use super::keep::{Keep, Part};
 use super::owner::{OWNER_REFERENCES, OwnerWriting};
 use super::path::LeasePath;
-use crate::lease::{Label, LeaseSpec, Version};
+use crate::lease::{Label, LeaseSpec, RecordSpec, Version};
 use crate::protocol::Changes;
 
 /// The body of a request.
@@ -23,7 +23,9 @@ pub(crate) enum Body<'r> {
 #[derive(Debug)]
 pub(crate) struct LeaseBody<'r> {
     pub(crate) path: &'r LeasePath<'r>,
-    pub(crate) spec: LeaseSpec<'r>,
+    pub(crate) spec: &'r LeaseSpec<'r>,
+    /// The spec that was read, for what `spec` leaves as it is: of a whole Lease that is put back.
+    pub(crate) read: Option<&'r RecordSpec>,
     pub(crate) labels: &'r [Label<'r>],
     pub(crate) owner: Option<OwnerWriting<'r>>,
     /// The condition, where there is one.
@@ -76,7 +78,7 @@ impl LeaseBody<'_> {
         } else {
             Changes::Acquire
         };
-        write_spec(out, &self.spec, changes);
+        write_spec(out, self.spec, self.read, changes);
         write_kept(out, self.keep, Part::Spec, false);
         out.put(b"}");
         write_kept(out, self.keep, Part::Lease, false);
@@ -105,7 +107,12 @@ fn write_version(out: &mut ByteWriter<'_>, version: &Version, with_uid: bool) {
 }
 
 /// The members of `spec` that `changes` names.
-fn write_spec(out: &mut ByteWriter<'_>, spec: &LeaseSpec<'_>, changes: Changes) {
+fn write_spec(
+    out: &mut ByteWriter<'_>,
+    spec: &LeaseSpec<'_>,
+    read: Option<&RecordSpec>,
+    changes: Changes,
+) {
     let (is_renewal, is_release) = match changes {
         Changes::Acquire => (false, false),
         Changes::Renew => (true, false),
@@ -118,16 +125,19 @@ fn write_spec(out: &mut ByteWriter<'_>, spec: &LeaseSpec<'_>, changes: Changes) 
     }
     out.put(b"\"leaseDurationSeconds\":");
     out.put_number(spec.lease_duration_seconds);
-    if let Some(time) = spec.acquire_time.filter(|_| !is_renewal) {
+    let acquire_time = spec
+        .acquire_time
+        .or_else(|| read.and_then(|read| read.acquire_time.timestamp()));
+    if let Some(time) = acquire_time.filter(|_| !is_renewal) {
         out.put(b",\"acquireTime\":");
         out.put_time(time);
     }
     out.put(b",\"renewTime\":");
     out.put_time(spec.renew_time);
-    if let Some(transitions) = spec
+    let transitions = spec
         .lease_transitions
-        .filter(|_| !is_renewal && !is_release)
-    {
+        .or_else(|| u32::try_from(read?.lease_transitions?).ok());
+    if let Some(transitions) = transitions.filter(|_| !is_renewal && !is_release) {
         out.put(b",\"leaseTransitions\":");
         out.put_number(transitions);
     }
@@ -218,7 +228,8 @@ mod tests {
     fn body<'r>(path: &'r LeasePath<'r>) -> LeaseBody<'r> {
         LeaseBody {
             path,
-            spec: SPEC,
+            spec: &SPEC,
+            read: None,
             labels: &[],
             owner: None,
             version: None,
