@@ -135,7 +135,7 @@ pub enum Readiness {
 ///
 /// A change of the text is a change of the record, so two texts of one instant are unequal, and a
 /// text that is no time at all is kept as its hash and is no error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordTime {
     /// The field is not there.
     #[default]
@@ -170,7 +170,7 @@ impl RecordTime {
             Self::Absent => (0, 0),
             Self::Null => (1, 0),
             Self::Canonical(instant) => (2, instant.as_unix_micros().cast_unsigned()),
-            Self::Other { hash, .. } => (3, hash.as_number()),
+            Self::Other { hash, .. } => (3, hash.number()),
         };
         hash.push_byte(kind);
         hash.push_bytes(&number.to_le_bytes());
@@ -178,7 +178,7 @@ impl RecordTime {
 }
 
 /// `spec` as it was read. Equal values mean equal raw text of all five fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RecordSpec {
     /// `holderIdentity`; empty where it is absent, `null` or empty.
     pub holder: Holder,
@@ -250,6 +250,12 @@ pub struct Version {
 }
 
 impl Version {
+    /// The version of nothing.
+    pub(crate) const EMPTY: Self = Self {
+        uid: Uid::new(),
+        resource_version: ResourceVersion(Text::new()),
+    };
+
     /// Takes over another in place.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.uid.copy_from(&other.uid);

@@ -16,6 +16,7 @@
 //! * [`lease`], [`protocol`]: the record, and the words between a machine and its driver.
 //! * [`machine`]: what every machine can do.
 //! * [`elector`]: leader election.
+//! * [`heartbeat`]: a lease that says that its holder lives.
 //! * [`wire`]: the REST API in bytes, with constant memory.
 //! * [`session`]: one machine and the wire format together, for drivers that deal in bytes.
 //! * `drive` (feature `async`): one async loop for every runtime.
@@ -60,6 +61,8 @@ mod dns;
 #[cfg(feature = "async")]
 pub mod drive;
 pub mod elector;
+pub mod heartbeat;
+mod identity;
 mod inflight;
 pub mod lease;
 pub mod machine;

@@ -97,7 +97,7 @@ impl core::error::Error for TextTooLong {}
 ///
 /// Somebody else's identity may be longer than any buffer of ours; it must still be told apart
 /// from ours and from the next one, and must never fail a parse.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Clipped<const N: usize> {
     prefix: Vec<u8, N, u8>,
     length: u32,
@@ -226,7 +226,7 @@ impl<const N: usize> fmt::Debug for Clipped<N> {
 /// A running 64-bit hash: it tells texts apart, and is no defence against forgers. It is FNV-1a
 /// but that it begins at 0, so that a device clears memory for it and copies nothing, and that
 /// bytes count from 1, so that a first one always changes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hash(u64);
 
 impl Hash {
@@ -244,6 +244,12 @@ impl Hash {
         hash
     }
 
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
     /// Takes one more byte in.
     pub fn push_byte(&mut self, byte: u8) {
         let from_one = u64::from(byte).wrapping_add(1);
@@ -256,11 +262,6 @@ impl Hash {
         for byte in bytes {
             self.push_byte(*byte);
         }
-    }
-
-    /// The hash.
-    pub(crate) const fn as_number(self) -> u64 {
-        self.0
     }
 }
 

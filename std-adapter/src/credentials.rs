@@ -211,3 +211,125 @@ fn basic(username: &str, password: &str) -> HeaderValue {
     header.set_sensitive(true);
     header
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn at(millis: u64) -> Now {
+        Now::monotonic(Instant::from_millis(millis))
+    }
+
+    fn header(credentials: &Credentials) -> String {
+        let header = credentials.authorization().unwrap();
+        header.to_str().unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn b77_a_token_file_is_looked_at_again_before_a_request_after_30_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        fs::write(&path, "one").unwrap();
+        let connection = Connection::default().bearer_token_file(&path);
+        let mut credentials = Credentials::load(&connection).unwrap();
+        credentials.renew(at(1_000)).await.unwrap();
+        fs::write(&path, "two").unwrap();
+        credentials.renew(at(30_999)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer one");
+        credentials.renew(at(31_000)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer two");
+
+        // A clock that starts anew does not stop the looking.
+        fs::write(&path, "three").unwrap();
+        credentials.renew(at(10)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer three");
+    }
+
+    #[tokio::test]
+    async fn b77_a_file_that_can_not_be_read_keeps_the_last_token_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        fs::write(&path, "one").unwrap();
+        let connection = Connection::default().bearer_token_file(&path);
+        let mut credentials = Credentials::load(&connection).unwrap();
+        for text in [None, Some(" \n"), Some("a b")] {
+            match text {
+                None => fs::remove_file(&path).unwrap(),
+                Some(text) => fs::write(&path, text).unwrap(),
+            }
+            credentials.reject();
+            credentials.renew(at(0)).await.unwrap();
+            assert_eq!(header(&credentials), "Bearer one");
+            let trouble = credentials.trouble().unwrap().place().to_owned();
+            assert!(trouble.ends_with("token"), "{trouble}");
+        }
+        fs::write(&path, "two").unwrap();
+        credentials.doubt();
+        credentials.renew(at(0)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer two");
+        assert_eq!(credentials.trouble(), None);
+    }
+
+    /// As client-go has it: the file's last good content goes before the token that was given.
+    #[tokio::test]
+    async fn a_token_beside_a_file_is_for_the_time_until_the_file_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let connection = Connection {
+            identity: Identity::Token {
+                file: Some(Item::file("tokenFile", &path)),
+                given: Some(Item::given("token", "given")),
+            },
+            ..Connection::default()
+        };
+        let mut credentials = Credentials::load(&connection).unwrap();
+        assert_eq!(header(&credentials), "Bearer given");
+        fs::write(&path, "filed").unwrap();
+        credentials.renew(at(0)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer filed");
+        fs::remove_file(&path).unwrap();
+        credentials.reject();
+        credentials.renew(at(0)).await.unwrap();
+        assert_eq!(header(&credentials), "Bearer filed");
+    }
+
+    /// B80: a client is made anew for new certificates, and not for each handshake that fails.
+    #[tokio::test]
+    async fn b80_files_that_say_the_same_make_no_new_client() {
+        let authority = || {
+            let key = rcgen::KeyPair::generate().unwrap();
+            let params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.self_signed(&key).unwrap().pem()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.crt");
+        fs::write(&path, authority()).unwrap();
+        let connection = Connection::default().ca_file(&path);
+        let mut credentials = Credentials::load(&connection).unwrap();
+        assert!(credentials.are_new());
+        credentials.used(Ok(()));
+        for _ in 0..3 {
+            credentials.doubt();
+            credentials.renew(at(0)).await.unwrap();
+            assert!(!credentials.are_new());
+        }
+        fs::write(&path, authority()).unwrap();
+        credentials.renew(at(0)).await.unwrap();
+        assert!(!credentials.are_new(), "it had just been looked at");
+        credentials.doubt();
+        credentials.renew(at(0)).await.unwrap();
+        assert!(credentials.are_new());
+    }
+
+    #[test]
+    fn a_password_is_sent_as_the_standard_has_it_and_shown_to_nobody() {
+        let connection = Connection::default().basic_auth("Aladdin", "open sesame");
+        let credentials = Credentials::load(&connection).unwrap();
+        // The example of RFC 7617.
+        assert_eq!(header(&credentials), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        let text = format!("{connection:?} {credentials:?}");
+        assert!(!text.contains("sesame") && !text.contains("QWxh"), "{text}");
+    }
+}

@@ -49,10 +49,10 @@
 //!
 //! # What it does on the network
 //!
-//! One connection of HTTP/1.1, no redirects, no retries but the machine's own, no proxy unless it
-//! is asked for. A request that is given up takes its connection along, and after two in a row
-//! that got no answer all connections are dialled anew. Time is the system's clock that counts
-//! suspend; see [`Clock`].
+//! One connection of HTTP/1.1, no redirects, no retries but the machine's own, and a proxy only
+//! where a [`Connection`] says so. A request that is given up takes its connection along, and
+//! after two in a row that got no answer all connections are dialled anew. Time is the system's
+//! clock that counts suspend; see [`Clock`].
 #![forbid(unsafe_code)]
 
 mod builder;
@@ -93,6 +93,6 @@ pub use handle::Handle;
 pub use identity::unique_identity;
 
 /// The programs on the front page, which have to compile.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "kubeconfig"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

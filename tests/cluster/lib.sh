@@ -59,3 +59,19 @@ api() {
   curl -sf --max-time 5 --cacert "$cluster/ca.crt" -H "Authorization: Bearer $token" \
     -X "$method" "$(cat "$cluster/url")$target" "$@"
 }
+
+# Whether both parts serve all that they will serve.
+is_serving() {
+  is_running etcd && is_running api || die "a part ended at its start: see $cluster/*.log"
+  local -r review='{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":
+    {"resourceAttributes":{"verb":"get","resource":"leases","group":"coordination.k8s.io"}}}'
+  local -r admin=$(cat "$cluster/admin.token") elector=$(cat "$cluster/elector.token")
+  local namespace
+  api "$admin" GET /readyz >/dev/null || return
+  for namespace in default kube-system kube-node-lease; do
+    api "$admin" GET "/api/v1/namespaces/$namespace" >/dev/null || return
+  done
+  # For some tenths of a second after a start the server says 403 to all but administrators.
+  api "$elector" POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews \
+    -H 'Content-Type: application/json' -d "$review" >/dev/null
+}

@@ -46,7 +46,8 @@ pub struct Belief {
 #[derive(Clone, Debug)]
 pub struct Book {
     identity: String,
-    renew_deadline: Duration,
+    /// The durations of the elector.
+    pub timing: Timing,
     /// The largest instant that counts.
     pub largest: Instant,
     /// The request in flight.
@@ -76,7 +77,7 @@ impl Book {
     pub fn new(identity: &str, timing: &Timing, now: Instant) -> Self {
         Self {
             identity: identity.to_owned(),
-            renew_deadline: timing.renew_deadline,
+            timing: *timing,
             largest: now,
             flight: None,
             belief: None,
@@ -118,7 +119,7 @@ impl Book {
     #[must_use]
     pub fn leading_until(&self) -> Option<Instant> {
         let belief = self.belief.as_ref()?;
-        Some(belief.sent_at.saturating_add(self.renew_deadline))
+        Some(belief.sent_at.saturating_add(self.timing.renew_deadline))
     }
 
     /// Notes a request that was handed out.

@@ -3,11 +3,12 @@
 mod watch;
 
 use kubelease_core::Timestamp;
-use kubelease_core::elector::{Config, ConfigError, Elector, Timing};
+use kubelease_core::elector::{Config, ConfigError, Elector};
 use kubelease_core::protocol::{Failure, RequestId, Response, StaleRequest};
 use kubelease_core::time::{Duration, Instant, Now};
 
 use crate::book::Book;
+use crate::driven::{Driven, Ledger};
 use crate::input::Input;
 use crate::laws;
 use crate::seen::{Seen, Sent, Write};
@@ -26,10 +27,9 @@ pub const WALL_AT_ORIGIN: i64 = 1_767_323_045;
 
 /// Drives one machine. All times that go in and out are milliseconds since [`ORIGIN`].
 #[derive(Clone, Debug)]
-pub struct Driver<M = Elector<'static>> {
+pub struct Driver<M: Driven = Elector<'static>> {
     machine: M,
-    book: Book,
-    timing: Timing,
+    book: M::Ledger,
     instant: Instant,
     wall: Option<Timestamp>,
     waiting: Option<Seen>,
@@ -85,11 +85,53 @@ impl<M: Subject> Driver<M> {
     /// Drives `machine`, which was made from `config` at [`ORIGIN`].
     pub fn around(machine: M, config: &Config<'_>) -> Self {
         let instant = Instant::from_millis(ORIGIN);
+        let book = Book::new(config.identity, &config.timing, instant);
+        Self::with(machine, book)
+    }
+
+    /// Calls `stop`.
+    pub fn stop(&mut self) {
+        self.call(|machine, now| machine.stop(now));
+        self.book.end_belief();
+    }
+
+    /// Calls `step_down`.
+    pub fn step_down(&mut self, cooldown: Duration) {
+        self.call(|machine, now| machine.step_down(now, cooldown));
+        self.book.end_belief();
+    }
+
+    /// Calls `stop_when_idle`.
+    pub fn stop_when_idle(&mut self) {
+        self.call(|machine, now| machine.stop_when_idle(now));
+    }
+
+    /// Calls `work_done`.
+    pub fn work_done(&mut self) {
+        self.call(|machine, now| machine.work_done(now));
+        self.book.end_belief();
+    }
+
+    /// Whether the machine leads now.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        self.machine.is_leading(self.instant)
+    }
+
+    /// When leadership ends by itself.
+    #[must_use]
+    pub fn leading_until(&self) -> Option<u64> {
+        self.machine.leading_until().map(relative)
+    }
+}
+
+impl<M: Driven> Driver<M> {
+    /// Drives `machine`, which was made at [`ORIGIN`], and keeps this book of it.
+    pub fn with(machine: M, book: M::Ledger) -> Self {
         Self {
             machine,
-            book: Book::new(config.identity, &config.timing, instant),
-            timing: config.timing,
-            instant,
+            book,
+            instant: Instant::from_millis(ORIGIN),
             wall: Timestamp::from_unix(WALL_AT_ORIGIN, 0),
             waiting: None,
             rank: 0,
@@ -159,7 +201,7 @@ impl<M: Subject> Driver<M> {
 
     /// Takes any input of a timetable.
     #[track_caller]
-    pub fn take(&mut self, input: impl Input) {
+    pub fn take(&mut self, input: impl Input<M>) {
         input.apply(self);
     }
 
@@ -217,29 +259,6 @@ impl<M: Subject> Driver<M> {
         result
     }
 
-    /// Calls `stop`.
-    pub fn stop(&mut self) {
-        self.call(|machine, now| machine.stop(now));
-        self.book.end_belief();
-    }
-
-    /// Calls `step_down`.
-    pub fn step_down(&mut self, cooldown: Duration) {
-        self.call(|machine, now| machine.step_down(now, cooldown));
-        self.book.end_belief();
-    }
-
-    /// Calls `stop_when_idle`.
-    pub fn stop_when_idle(&mut self) {
-        self.call(|machine, now| machine.stop_when_idle(now));
-    }
-
-    /// Calls `work_done`.
-    pub fn work_done(&mut self) {
-        self.call(|machine, now| machine.work_done(now));
-        self.book.end_belief();
-    }
-
     // Outputs.
 
     /// Polls once.
@@ -249,8 +268,8 @@ impl<M: Subject> Driver<M> {
         self.book.pass_time(now.instant);
         let seen = Seen::from(self.machine.poll(now));
         self.rank = laws::order(self.rank, &seen);
-        laws::output(&mut self.book, &seen, now, &self.timing);
-        let text = describe(&seen, self.machine.leader(), ORIGIN);
+        self.book.output(&seen, now);
+        let text = describe(&seen, self.machine.named(), ORIGIN);
         self.record(&seen, text);
         self.waiting = seen.is_settled().then(|| seen.clone());
         seen
@@ -290,6 +309,11 @@ impl<M: Subject> Driver<M> {
 
     // Questions.
 
+    /// The book, for calls that it has to know of.
+    pub const fn ledger_mut(&mut self) -> &mut M::Ledger {
+        &mut self.book
+    }
+
     /// The machine.
     pub const fn machine(&self) -> &M {
         &self.machine
@@ -302,13 +326,13 @@ impl<M: Subject> Driver<M> {
     #[must_use]
     #[track_caller]
     pub fn flight(&self) -> &Sent {
-        &self.book.flight.as_ref().expect("a request in flight").sent
+        &self.book.flight().expect("a request in flight").sent
     }
 
     /// The request in flight, if one is.
     #[must_use]
     pub fn flight_if_any(&self) -> Option<&Sent> {
-        Some(&self.book.flight.as_ref()?.sent)
+        Some(&self.book.flight()?.sent)
     }
 
     /// The write in flight.
@@ -329,27 +353,14 @@ impl<M: Subject> Driver<M> {
     #[track_caller]
     pub fn last_claim(&self) -> &Write {
         self.book
-            .last_claim
-            .as_ref()
+            .last_write()
             .expect("a write that claimed the lease")
     }
 
     /// The last write that claimed the lease, if there was one.
     #[must_use]
-    pub const fn last_claim_if_any(&self) -> Option<&Write> {
-        self.book.last_claim.as_ref()
-    }
-
-    /// Whether the machine leads now.
-    #[must_use]
-    pub fn is_leading(&self) -> bool {
-        self.machine.is_leading(self.instant)
-    }
-
-    /// When leadership ends by itself.
-    #[must_use]
-    pub fn leading_until(&self) -> Option<u64> {
-        self.machine.leading_until().map(relative)
+    pub fn last_claim_if_any(&self) -> Option<&Write> {
+        self.book.last_write()
     }
 
     /// When the machine wants to be polled; `None` where it has ended or has more to say.
@@ -376,7 +387,7 @@ impl<M: Subject> Driver<M> {
     /// Ids that can never come back.
     #[must_use]
     pub fn dead_ids(&self) -> Vec<RequestId> {
-        self.book.dead.iter().copied().collect()
+        self.book.dead()
     }
 
     /// All outputs so far, writes with their bodies.
@@ -387,7 +398,8 @@ impl<M: Subject> Driver<M> {
 
     // Behind the scenes.
 
-    fn call(&mut self, call: impl FnOnce(&mut M, Now)) {
+    /// Calls any method of the machine.
+    pub fn call(&mut self, call: impl FnOnce(&mut M, Now)) {
         let now = self.now();
         self.book.pass_time(now.instant);
         call(&mut self.machine, now);
@@ -398,14 +410,14 @@ impl<M: Subject> Driver<M> {
     /// Whether an answer to `id` has to be taken; `None` where the clock was just set back, when
     /// a machine may forget even its reads.
     fn may_live(&mut self, id: RequestId) -> Option<bool> {
-        let largest = self.book.largest;
+        let largest = self.book.largest();
         self.book.pass_time(self.instant);
-        if self.book.largest < largest {
+        if self.book.largest() < largest {
             return None;
         }
         let wanted = self.machine.in_flight().is_some_and(|it| it.id == id);
-        let flight = self.book.flight.as_ref();
-        Some(wanted && flight.is_some_and(|it| self.book.largest < it.sent.deadline))
+        let flight = self.book.flight();
+        Some(wanted && flight.is_some_and(|it| self.book.largest() < it.sent.deadline))
     }
 
     #[track_caller]
@@ -414,7 +426,7 @@ impl<M: Subject> Driver<M> {
         before: &M,
         may_live: Option<bool>,
         result: Result<(), StaleRequest>,
-        note: impl FnOnce(&mut Book),
+        note: impl FnOnce(&mut M::Ledger),
     ) {
         if let Some(live) = may_live {
             assert_eq!(
@@ -428,7 +440,7 @@ impl<M: Subject> Driver<M> {
             self.waiting = None;
             self.rank = 0;
             if may_live.is_none() {
-                self.book.end_belief();
+                self.book.was_reset();
             }
         } else {
             laws::unchanged(before, &self.machine, self.now(), may_live.is_none());
@@ -438,7 +450,7 @@ impl<M: Subject> Driver<M> {
     #[track_caller]
     fn check(&self) {
         let settled = self.waiting.as_ref().expect("a settled machine");
-        laws::settled(&self.machine, &self.book, &self.timing, settled, self.now());
+        self.book.settled(&self.machine, settled, self.now());
     }
 
     fn record(&mut self, seen: &Seen, text: String) {

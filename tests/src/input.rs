@@ -7,33 +7,34 @@ use kubelease_core::lease::{
 use kubelease_core::protocol::{BadAnswer, Failure, Reply, Response, WatchEvent};
 use kubelease_core::time::Duration;
 
+use crate::driven::{Driven, Ledger as _};
 use crate::driver::{Driver, WALL_AT_ORIGIN};
 use crate::seen::Write;
 use crate::subject::Subject;
 
 /// Something that happens to a machine.
-pub trait Input {
+pub trait Input<M: Driven> {
     /// Lets it happen.
-    fn apply<M: Subject>(self, driver: &mut Driver<M>);
+    fn apply(self, driver: &mut Driver<M>);
 }
 
-impl Input for Response<'_> {
+impl<M: Driven> Input<M> for Response<'_> {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         driver.respond(self);
     }
 }
 
-impl Input for Reply<'_> {
+impl<M: Driven> Input<M> for Reply<'_> {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         driver.respond(Response::new(self));
     }
 }
 
-impl Input for Failure {
+impl<M: Driven> Input<M> for Failure {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         driver.fail(self);
     }
 }
@@ -51,8 +52,8 @@ pub enum Call {
     StepDown(u64),
 }
 
-impl Input for Call {
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+impl<M: Subject> Input<M> for Call {
+    fn apply(self, driver: &mut Driver<M>) {
         match self {
             Self::Stop => driver.stop(),
             Self::StopWhenIdle => driver.stop_when_idle(),
@@ -91,9 +92,9 @@ impl Line {
     }
 }
 
-impl Input for Line {
+impl<M: Subject> Input<M> for Line {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         driver.tell(self.event());
     }
 }
@@ -102,10 +103,11 @@ impl Input for Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted(pub u64);
 
-impl Input for Accepted {
+impl<M: Driven> Input<M> for Accepted {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
-        let lease = Lease::written(driver.write(), self.0);
+    fn apply(self, driver: &mut Driver<M>) {
+        let mut lease = Lease::written(driver.write(), self.0);
+        lease.record.owners = driver.ledger_mut().owners();
         driver.take(lease);
     }
 }
@@ -114,9 +116,9 @@ impl Input for Accepted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mine(pub u64);
 
-impl Input for Mine {
+impl<M: Driven> Input<M> for Mine {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         let lease = Lease::written(driver.last_claim(), self.0);
         driver.take(lease);
     }
@@ -141,9 +143,9 @@ pub struct Lease {
     pub server_time: Option<Timestamp>,
 }
 
-impl Input for Lease {
+impl<M: Driven> Input<M> for Lease {
     #[track_caller]
-    fn apply<M: Subject>(self, driver: &mut Driver<M>) {
+    fn apply(self, driver: &mut Driver<M>) {
         driver.respond(self.response());
     }
 }

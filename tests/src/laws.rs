@@ -2,33 +2,22 @@
 //!
 //! What needs another input to be seen is tried on clones, so that checking changes nothing.
 
+mod steps;
+
+pub(crate) use steps::steady;
+use steps::{TICK, drain, later};
+pub use steps::{order, unchanged};
+
 use kubelease_core::elector::Timing;
-use kubelease_core::lease::Fence;
-use kubelease_core::protocol::{
-    Changes, Event, Failure, Reply, RequestId, Response, StopReason, WatchEvent,
-};
+use kubelease_core::protocol::{Changes, Event, RequestId, StopReason, WatchEvent};
 use kubelease_core::time::{Duration, Instant, Now};
 
-use crate::book::{Book, CLAMPED_STEP_BACK, Flight, INSTANT_MAX};
-use crate::driver::POLLS_MAX;
+use crate::book::{Book, CLAMPED_STEP_BACK, INSTANT_MAX};
 use crate::seen::{Seen, Sent, WriteKind};
 use crate::subject::Subject;
 
-const TICK: Duration = Duration::from_millis(1);
-
 /// Longest silence of a watch, where the retry period is not longer.
 const SILENCE_MAX: Duration = Duration::from_secs(90);
-
-/// L4: within one turn the outputs come in order. Returns the place reached.
-#[track_caller]
-pub fn order(reached: u8, seen: &Seen) -> u8 {
-    let rank = seen.rank();
-    assert!(
-        reached <= rank,
-        "L4: {seen:?} comes after something later in the order"
-    );
-    rank
-}
 
 /// Checks one output against the book, and notes it there.
 #[track_caller]
@@ -152,117 +141,22 @@ pub fn settled<M: Subject>(machine: &M, book: &Book, timing: &Timing, last: &See
         instant: book.largest,
         ..now
     };
-    repeats(machine, last, now);
     truth(machine, book, timing, effective.instant);
-    if let Seen::Wait(at) = last {
-        waits(machine, *at, effective);
-    }
-    let flight = machine.in_flight().map(Sent::from);
-    let noted = book.flight.as_ref().map(|flight| flight.sent.clone());
-    assert_eq!(
-        flight, noted,
-        "L5: in_flight() is not the request handed out"
-    );
+    steady(machine, book, last, now, effective);
     if let Some(flight) = &book.flight {
-        expires(machine, flight, last, effective);
+        let (id, deadline) = (flight.sent.id, flight.sent.deadline);
         if flight.sent.watch.is_none() {
-            hears_nothing(machine, flight.sent.id, effective);
+            hears_nothing(machine, id, effective);
+        }
+        if deadline <= INSTANT_MAX {
+            hears_nothing(machine, id, later(effective, deadline));
         }
     }
     let unknown = RequestId::from_number(u32::MAX);
     for id in book.dead.iter().copied().chain([unknown]) {
-        refuses(machine, id, effective);
+        hears_nothing(machine, id, effective);
     }
-    steps_back(machine, book, last, effective);
-    ignores_the_absurd(machine, last, effective);
-}
-
-/// L1: polling again says the same.
-#[track_caller]
-fn repeats<M: Subject>(machine: &M, last: &Seen, now: Now) {
-    let mut again = machine.clone();
-    for _ in 0..2 {
-        assert_eq!(
-            Seen::from(again.poll(now)),
-            *last,
-            "L1: polling again says something else"
-        );
-    }
-}
-
-/// L2 and L3: something happens at `at`, and nothing before.
-#[track_caller]
-fn waits<M: Subject>(machine: &M, at: Instant, now: Now) {
-    assert!(at > now.instant, "L2: a wait that is over");
-    let span = at.saturating_since(now.instant);
-    let mut early = machine.clone();
-    for before in [span, span.half().max(TICK), TICK] {
-        let moment = at.saturating_sub(before).max(now.instant);
-        if moment > INSTANT_MAX {
-            continue;
-        }
-        let seen = Seen::from(early.poll(later(now, moment)));
-        assert_eq!(seen, Seen::Wait(at), "L3: polling early changed the output");
-    }
-    if at > INSTANT_MAX {
-        return;
-    }
-    for moment in [at, at.saturating_add(Duration::from_secs(3_600))] {
-        if moment > INSTANT_MAX {
-            continue;
-        }
-        let mut due = machine.clone();
-        let first = Seen::from(due.poll(later(now, moment)));
-        let waits = matches!(first, Seen::Wait(next) if next <= at);
-        assert!(!waits, "L2: nothing happens at {at:?}");
-        if !first.is_settled() {
-            drain(&mut due, later(now, moment));
-        }
-    }
-}
-
-/// L5: the request in flight is alive before its deadline and dead at it.
-#[track_caller]
-fn expires<M: Subject>(machine: &M, flight: &Flight, last: &Seen, now: Now) {
-    let (id, deadline) = (flight.sent.id, flight.sent.deadline);
-    assert!(
-        matches!(last, Seen::Wait(at) if *at <= deadline),
-        "L5: the deadline {deadline:?} is not inside {last:?}"
-    );
-    if deadline > INSTANT_MAX {
-        return;
-    }
-    let before = deadline.saturating_sub(TICK).max(now.instant);
-    let result = machine
-        .clone()
-        .handle_failure(later(now, before), id, Failure::Unknown);
-    assert!(
-        result.is_ok(),
-        "L5: an answer before the deadline was refused"
-    );
-    let at_deadline = later(now, deadline);
-    refuses(machine, id, at_deadline);
-    let mut expired = machine.clone();
-    let outputs = drain(&mut expired, at_deadline);
-    assert!(
-        outputs.contains(&Seen::Cancel(id)),
-        "L5: no Cancel at the deadline"
-    );
-    refuses(&expired, id, at_deadline);
-}
-
-/// L5 and L8: an answer to `id` is an error and changes nothing.
-#[track_caller]
-fn refuses<M: Subject>(machine: &M, id: RequestId, now: Now) {
-    let mut asked = machine.clone();
-    let result = asked.handle_response(now, id, Response::new(Reply::LeaseMissing));
-    assert!(result.is_err(), "L5: an answer to a dead id was taken");
-    unchanged(machine, &asked, now, false);
-    let mut asked = machine.clone();
-    let result = asked.handle_failure(now, id, Failure::NotSent);
-    assert!(result.is_err(), "L5: a failure of a dead id was taken");
-    unchanged(machine, &asked, now, false);
-    hears_nothing(machine, id, now);
+    resets(machine, book, last, effective);
 }
 
 /// L5 and L8: a line of a watch that is none, or not any more, is an error and changes nothing.
@@ -274,14 +168,9 @@ fn hears_nothing<M: Subject>(machine: &M, id: RequestId, now: Now) {
     unchanged(machine, &told, now, false);
 }
 
-/// L6: a step back of up to a second changes nothing, a longer one is a reset.
+/// L6: a longer step back is a reset, which ends leadership.
 #[track_caller]
-fn steps_back<M: Subject>(machine: &M, book: &Book, last: &Seen, now: Now) {
-    for back in [TICK, CLAMPED_STEP_BACK] {
-        let moment = now.instant.saturating_sub(back);
-        let seen = Seen::from(machine.clone().poll(later(now, moment)));
-        assert_eq!(seen, *last, "L6: a small step back changed the output");
-    }
+fn resets<M: Subject>(machine: &M, book: &Book, last: &Seen, now: Now) {
     let reset = CLAMPED_STEP_BACK.saturating_add(TICK);
     if now.instant.as_millis() < reset.as_millis() || *last == Seen::Done {
         return;
@@ -308,18 +197,6 @@ fn steps_back<M: Subject>(machine: &M, book: &Book, last: &Seen, now: Now) {
         None,
         "L6: leadership outlived a reset clock"
     );
-}
-
-/// L6: an instant above 2⁶² is ignored.
-#[track_caller]
-fn ignores_the_absurd<M: Subject>(machine: &M, last: &Seen, now: Now) {
-    for absurd in [INSTANT_MAX.as_millis() + 1, u64::MAX] {
-        let mut told = machine.clone();
-        let seen = Seen::from(told.poll(later(now, Instant::from_millis(absurd))));
-        assert_eq!(seen, *last, "L6: an absurd instant changed the output");
-        let seen = Seen::from(told.poll(now));
-        assert_eq!(seen, *last, "L6: an absurd instant was remembered");
-    }
 }
 
 /// L7: leadership is what the book says, to the millisecond.
@@ -368,72 +245,4 @@ fn truth<M: Subject>(machine: &M, book: &Book, timing: &Timing, now: Instant) {
             "L7: is_leading({moment:?})"
         );
     }
-}
-
-/// L8: the two machines can't be told apart, now or later.
-#[track_caller]
-pub fn unchanged<M: Subject>(before: &M, after: &M, now: Now, reset: bool) {
-    // The call applied time, so that the answers which need a poll are compared after one.
-    let moments = [0, 1, 1_000, 60_000].map(Duration::from_millis);
-    for ahead in moments.into_iter().filter(|_| !reset) {
-        let moment = now.instant.saturating_add(ahead);
-        let leads = (before.is_leading(moment), after.is_leading(moment));
-        assert_eq!(
-            leads.0, leads.1,
-            "L8: an error changed is_leading({moment:?})"
-        );
-    }
-    let (mut before, mut after) = (before.clone(), after.clone());
-    let outputs = drain(&mut before, now);
-    assert_eq!(
-        outputs,
-        drain(&mut after, now),
-        "L8: an error changed the outputs"
-    );
-    assert_eq!(
-        observe(&before, now),
-        observe(&after, now),
-        "L8: an error changed what follows"
-    );
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Observed {
-    leads: bool,
-    until: Option<Instant>,
-    fence: Option<Fence>,
-    leader: Option<String>,
-    term: u64,
-    flight: Option<Sent>,
-}
-
-fn observe<M: Subject>(machine: &M, now: Now) -> Observed {
-    Observed {
-        leads: machine.is_leading(now.instant),
-        until: machine.leading_until(),
-        fence: machine.fence(),
-        leader: machine.leader().map(str::to_owned),
-        term: machine.term(),
-        flight: machine.in_flight().map(Sent::from),
-    }
-}
-
-/// Polls until there is nothing to do, and checks the order.
-#[track_caller]
-fn drain<M: Subject>(machine: &mut M, now: Now) -> Vec<Seen> {
-    let (mut outputs, mut reached) = (Vec::new(), 0);
-    while outputs.len() < POLLS_MAX {
-        let seen = Seen::from(machine.poll(now));
-        reached = order(reached, &seen);
-        let settled = seen.is_settled();
-        outputs.push(seen);
-        if settled {
-            return outputs;
-        }
-    }
-    panic!("L1: no wait after {POLLS_MAX} polls: {outputs:#?}")
-}
-
-fn later(now: Now, instant: Instant) -> Now {
-    Now { instant, ..now }
 }

@@ -4,9 +4,11 @@
 pub mod book;
 pub mod choices;
 pub mod coverage;
+pub mod driven;
 pub mod driver;
 pub mod faulty;
 pub mod fuzz;
+pub mod heart;
 pub mod input;
 pub mod laws;
 pub mod life;

@@ -4,10 +4,10 @@
 use kubelease_core::lease::LeaseRecord;
 use kubelease_core::protocol::{Failure, Reply, Response};
 
+use crate::driven::Driven;
 use crate::driver::Driver;
 use crate::input::Lease;
 use crate::seen::{Sent, WriteKind};
-use crate::subject::Subject;
 
 /// One lease, or none.
 #[derive(Clone, Debug, Default)]
@@ -55,10 +55,18 @@ impl From<LeaseRecord> for Answer {
     }
 }
 
-impl Answer {
-    /// Hands the answer over; one that comes at the deadline or later is refused, as it should be.
+/// Something that a server or the way to it makes of a request.
+pub trait Give<M: Driven> {
+    /// Hands it over; what comes at the deadline or later is refused, as it should be.
+    fn give(&self, driver: &mut Driver<M>, sent: &Sent);
+
+    /// Whether the request hangs.
+    fn hangs(&self) -> bool;
+}
+
+impl<M: Driven> Give<M> for Answer {
     #[track_caller]
-    pub fn give<M: Subject>(&self, driver: &mut Driver<M>, sent: &Sent) {
+    fn give(&self, driver: &mut Driver<M>, sent: &Sent) {
         let response = match self {
             Self::Lease(record) => Response::new(Reply::Lease(record)),
             Self::Reply(response) => *response,
@@ -69,6 +77,10 @@ impl Answer {
             Self::Nothing => return,
         };
         let _ = driver.respond_to(sent.id, response);
+    }
+
+    fn hangs(&self) -> bool {
+        matches!(self, Self::Nothing)
     }
 }
 
@@ -131,7 +143,7 @@ impl Store {
 /// # Panics
 /// Where a law is broken.
 #[track_caller]
-pub fn converse<M: Subject>(
+pub fn converse<M: Driven>(
     driver: &mut Driver<M>,
     mut serve: impl FnMut(&Sent) -> Answer,
 ) -> Vec<String> {
@@ -149,14 +161,28 @@ pub fn converse<M: Subject>(
 /// # Panics
 /// Where a law is broken.
 #[track_caller]
-pub fn run<M: Subject>(
+pub fn run<M: Driven>(
     driver: &mut Driver<M>,
     until: u64,
     latency: u64,
-    mut serve: impl FnMut(u64, &Sent) -> Answer,
+    serve: impl FnMut(u64, &Sent) -> Answer,
+) -> Vec<(u64, String)> {
+    run_with(driver, until, latency, serve)
+}
+
+/// The same with answers of another kind.
+///
+/// # Panics
+/// Where a law is broken.
+#[track_caller]
+pub fn run_with<M: Driven, A: Give<M>>(
+    driver: &mut Driver<M>,
+    until: u64,
+    latency: u64,
+    mut serve: impl FnMut(u64, &Sent) -> A,
 ) -> Vec<(u64, String)> {
     let mut seen = Vec::new();
-    let mut coming: Option<(u64, Sent, Answer)> = None;
+    let mut coming: Option<(u64, Sent, A)> = None;
     loop {
         let now = driver.now_ms();
         for text in driver.settle() {
@@ -173,7 +199,8 @@ pub fn run<M: Subject>(
             (None, _) => coming = None,
         }
         let arrives = coming.as_ref().map(|(at, _, _)| *at);
-        let arrives = arrives.filter(|_| !matches!(coming, Some((_, _, Answer::Nothing))));
+        let hangs = coming.as_ref().is_some_and(|(_, _, answer)| answer.hangs());
+        let arrives = arrives.filter(|_| !hangs);
         let Some(next) = [arrives, driver.wakes_at()].into_iter().flatten().min() else {
             return seen;
         };

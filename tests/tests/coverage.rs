@@ -16,16 +16,24 @@ fn listed(list: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Where tests of scenarios are: what needs a network, certificates or files is the adapter's.
+const FOLDERS: &[&str] = &[
+    "tests/tests/",
+    "std-adapter/tests/",
+    "std-adapter/src/connection",
+];
+
 /// The numbers that tests' names begin with, where `is_number` says that it is one.
 fn tested(sources: &[Source], is_number: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for source in sources
-        .iter()
-        .filter(|source| source.path.starts_with("tests/tests/"))
-    {
+    for source in sources.iter().filter(|source| source.is_under(FOLDERS)) {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         for pair in lines.windows(2) {
-            let name = pair[1].strip_prefix("fn ").filter(|_| pair[0] == "#[test]");
+            let name = match pair[0] {
+                "#[test]" => pair[1].strip_prefix("fn "),
+                "#[tokio::test]" => pair[1].strip_prefix("async fn "),
+                _ => None,
+            };
             let words: Vec<&str> = name.unwrap_or_default().split('_').collect();
             for end in 1..=2.min(words.len()) {
                 let number = words[..end].join("_");
@@ -43,9 +51,9 @@ fn is_scenario(number: &str) -> bool {
     number.strip_prefix('b').is_some_and(is_digits)
 }
 
-/// `le_01`, `mt_01`.
+/// `le_01`, `mt_01`, `hb_01`.
 fn is_clause(number: &str) -> bool {
-    ["le_", "mt_"]
+    ["le_", "mt_", "hb_"]
         .iter()
         .any(|kind| number.strip_prefix(kind).is_some_and(is_digits))
 }
@@ -73,6 +81,11 @@ fn a_test_that_is_missing_would_be_noticed() {
     let text = "#[test]\nfn b01_a() {}\n#[test]\nfn le_07_b() {}\nfn b02_no_test() {}\n";
     let sources = [Source::sample("tests/tests/x.rs", text)];
     assert_eq!(tested(&sources, is_scenario), listed("B01 a\n"));
+    let text = "#[tokio::test]\nasync fn b03_c() {}\nasync fn b02_no_test() {}\n";
+    let of_the_adapter = [Source::sample("std-adapter/tests/x.rs", text)];
+    assert_eq!(tested(&of_the_adapter, is_scenario), listed("B03 c\n"));
+    let elsewhere = [Source::sample("std-adapter/src/x.rs", text)];
+    assert!(tested(&elsewhere, is_scenario).is_empty());
     assert_ne!(tested(&sources, is_scenario), listed("B01 a\nB02 b\n"));
     assert_eq!(tested(&sources, is_clause), listed("# x\nLE-07 b\n"));
 }

@@ -4,11 +4,12 @@ use core::fmt;
 
 use super::timing::{Timing, TimingError};
 use crate::dns;
+use crate::identity::{self, IdentityFault};
 use crate::lease::Label;
 use crate::time::Duration;
 
 /// Longest identity: as long as the name of any object.
-pub const IDENTITY_MAX: usize = 253;
+pub const IDENTITY_MAX: usize = identity::IDENTITY_MAX;
 
 /// Most labels that an elector asserts.
 pub const LABELS_MAX: usize = 4;
@@ -94,7 +95,7 @@ impl<'a> Config<'a> {
     /// # Errors
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        check_identity(self.identity)?;
+        identity::check(self.identity)?;
         self.timing.validate().map_err(ConfigError::Timing)?;
         if self.labels.len() > LABELS_MAX {
             return Err(ConfigError::TooManyLabels);
@@ -123,24 +124,14 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Checks an identity.
-fn check_identity(identity: &str) -> Result<(), ConfigError> {
-    if identity.is_empty() {
-        return Err(ConfigError::IdentityEmpty);
-    }
-    if identity.len() > IDENTITY_MAX {
-        return Err(ConfigError::IdentityTooLong);
-    }
-    // The second half of the control characters has two bytes, of which the first is 0xc2.
-    let mut before = 0;
-    for byte in identity.bytes() {
-        let is_control = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0);
-        if is_control || byte == b'"' || byte == b'\\' {
-            return Err(ConfigError::IdentityCharacter);
+impl From<IdentityFault> for ConfigError {
+    fn from(fault: IdentityFault) -> Self {
+        match fault {
+            IdentityFault::Empty => Self::IdentityEmpty,
+            IdentityFault::TooLong => Self::IdentityTooLong,
+            IdentityFault::Character => Self::IdentityCharacter,
         }
-        before = byte;
     }
-    Ok(())
 }
 
 /// The server's own rule (`IsQualifiedName` and `IsValidLabelValue` of apimachinery): a name,

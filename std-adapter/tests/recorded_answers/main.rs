@@ -17,24 +17,23 @@
 
 #[path = "../support/client.rs"]
 mod client;
+mod live;
 mod normal;
 mod replay;
+mod replays;
+mod target;
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Mutex;
-use std::thread;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kubelease::testing::ApiServer;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use normal::Normal;
-use replay::Case;
+use replay::Answers;
+use replays::Replay;
+use target::Target;
 
 const ANSWERS: &str = include_str!("../recorded/answers.jsonl");
 const DIFFERENCES: &str = include_str!("../recorded/differences.txt");
-/// Most cases wait for the end of a watch.
-const THREADS: usize = 24;
 /// The length of the namespace's name tells whether an answer comes in chunks.
 const NAMESPACE: &str = "facts-0d1e2f3a";
 
@@ -42,7 +41,7 @@ const NAMESPACE: &str = "facts-0d1e2f3a";
 fn every_recorded_answer_is_given_again_but_for_the_listed_differences() {
     let cases = cases();
     let found = replayed(&cases);
-    let (listed, skipped) = listed();
+    let (listed, skipped) = listed(DIFFERENCES);
     let different: BTreeSet<_> = found.keys().cloned().collect();
     let unlisted: Vec<_> = found
         .iter()
@@ -98,9 +97,9 @@ fn whole(value: &Value, parts: &[Value]) -> Value {
 }
 
 /// The cases listed as different, and those listed as not replayed.
-fn listed() -> (BTreeSet<String>, BTreeSet<String>) {
+fn listed(differences: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut different, mut skipped) = (BTreeSet::new(), BTreeSet::new());
-    for line in DIFFERENCES
+    for line in differences
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
     {
@@ -119,102 +118,33 @@ fn listed() -> (BTreeSet<String>, BTreeSet<String>) {
     (different, skipped)
 }
 
-/// Replays all cases; answers those that differ, and in what.
+/// Replays all cases to the server for tests; answers those that differ from the record, and in
+/// what.
 fn replayed(cases: &[Value]) -> BTreeMap<String, Vec<String>> {
-    let server = ApiServer::builder()
-        .admin_token("A")
-        .restricted_token("E", "elector")
-        .old_etcd()
-        .start()
-        .unwrap();
-    let names: HashMap<_, _> = [
-        ("ns", ""),
-        ("other", "-other"),
-        ("dying", "-dying"),
-        ("gone", "-gone"),
-    ]
-    .map(|(mark, suffix)| (mark.to_owned(), format!("{NAMESPACE}{suffix}")))
-    .into();
-    let mut marks: Vec<_> = names
-        .iter()
-        .map(|(mark, name)| (name.clone(), format!("<{mark}>")))
-        .collect();
-    marks.sort_by_key(|(name, _)| core::cmp::Reverse(name.len()));
-    let normal = Normal { names: marks };
-    prepare(&server, &normal, &names, cases);
-    // Entries of managedFields are ordered by their second, which must not end in between.
-    server.hold_clock(true);
-    let found = Mutex::new(BTreeMap::new());
-    let run = |case: &Value, steps: &Value| {
-        let name = case["case"].as_str().unwrap();
-        let space = if name.contains("namespace-dying") {
-            "dying"
-        } else {
-            "ns"
-        };
-        let mut replay = Case::new(&server, &normal, &names, name, space);
-        if let Err(error) = replay.run(steps.as_array().unwrap()) {
-            replay.differences.push(format!("broke: {error}"));
-        }
-        if !replay.differences.is_empty() {
-            found
-                .lock()
-                .unwrap()
-                .insert(name.to_owned(), replay.differences);
-        }
+    let server = testing_server(true);
+    let target = Target::testing(&server);
+    let answers = Replay::new(&target, NAMESPACE).all(cases);
+    let different = |answers: Vec<Answers>| {
+        let differ = answers.iter().filter(|both| both.recorded != both.found);
+        differ
+            .map(|both| format!("recorded {}\n   found {}", both.recorded, both.found))
+            .collect::<Vec<_>>()
     };
-    let with_steps = cases
-        .iter()
-        .filter_map(|case| Some((case, case.get("steps")?)));
-    let moves_clock = |(_, steps): &(&Value, &Value)| {
-        steps
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|step| step["do"] == "sleep")
-    };
-    let (alone, together): (Vec<_>, Vec<_>) = with_steps.partition(moves_clock);
-    for (case, steps) in alone {
-        run(case, steps);
-    }
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some((case, steps)) = together.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    run(case, steps);
-                }
-            });
-        }
-    });
-    found.into_inner().unwrap()
+    answers
+        .into_iter()
+        .map(|(name, answers)| (name, different(answers)))
+        .filter(|(_, differences)| !differences.is_empty())
+        .collect()
 }
 
-/// Makes the namespaces; the dying one gets its leases first.
-fn prepare(server: &ApiServer, normal: &Normal, names: &HashMap<String, String>, cases: &[Value]) {
-    let case = |name: &str| Case::new(server, normal, names, name, "dying");
-    let create = |mark: &str, finalizers: Value| {
-        let name = &names[mark];
-        let body = json!({"metadata": {"name": name, "finalizers": finalizers}}).to_string();
-        json!({"method": "POST", "target": "/api/v1/namespaces", "body": body})
+fn testing_server(is_old_etcd: bool) -> ApiServer {
+    let builder = ApiServer::builder()
+        .admin_token("A")
+        .restricted_token("E", "elector");
+    let builder = if is_old_etcd {
+        builder.old_etcd()
+    } else {
+        builder
     };
-    let mut first = case("prepare");
-    first.must(&create("ns", json!([]))).unwrap();
-    first.must(&create("other", json!([]))).unwrap();
-    first
-        .must(&create("dying", json!(["facts.example/hold"])))
-        .unwrap();
-    for recorded in cases {
-        let steps = recorded["steps"].as_array().into_iter().flatten();
-        for step in steps.filter(|step| step["do"] == "dying") {
-            let post = json!({"method": "POST", "target": "{leases}", "body": step["body"]});
-            case(recorded["case"].as_str().unwrap())
-                .must(&post)
-                .unwrap();
-        }
-    }
-    let target = format!("/api/v1/namespaces/{}", names["dying"]);
-    first
-        .must(&json!({"method": "DELETE", "target": target}))
-        .unwrap();
+    builder.start().unwrap()
 }

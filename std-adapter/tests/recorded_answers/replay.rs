@@ -5,31 +5,31 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Instant;
 
-use kubelease::testing::ApiServer;
 use serde_json::{Map, Value, json};
 
 use crate::client::{Answer, Client};
 use crate::normal::Normal;
+use crate::target::Target;
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One case on its way.
 pub(crate) struct Case<'a> {
-    server: &'a ApiServer,
+    server: &'a Target<'a>,
     normal: &'a Normal,
     /// The texts that stand for `{name}`, `{rv}` and so on in requests.
     marks: HashMap<String, String>,
     client: Option<Client>,
     last: Answer,
-    /// What was found to differ.
-    pub(crate) differences: Vec<String>,
+    /// The recorded answers, and those found.
+    pub(crate) answers: Vec<Answers>,
 }
 
 impl<'a> Case<'a> {
     /// `names` are those of the namespaces, by mark; the case works in the one marked `space`.
     pub(crate) fn new(
-        server: &'a ApiServer,
+        server: &'a Target<'a>,
         normal: &'a Normal,
         names: &HashMap<String, String>,
         case: &str,
@@ -45,7 +45,7 @@ impl<'a> Case<'a> {
             marks,
             client,
             last,
-            differences: Vec::new(),
+            answers: Vec::new(),
         };
         case.move_to(space);
         case
@@ -85,8 +85,7 @@ impl<'a> Case<'a> {
                 Ok(())
             }
             "sleep" => {
-                // The clock of the server stands still; here it must go on. No other case runs.
-                self.server.set_clock_skew_s(2);
+                self.server.let_time_pass();
                 Ok(())
             }
             "ask" => self.ask(step),
@@ -147,14 +146,18 @@ impl<'a> Case<'a> {
 
     fn head(&self, method: &str, target: &str, step: &Value, length: Option<usize>) -> String {
         let mut fields = vec![
-            ("Host", self.server.addr().to_string()),
+            ("Host", self.server.addr.to_string()),
             ("User-Agent", "facts/1".to_owned()),
             ("Accept", "application/json".to_owned()),
         ];
         match step["token"].as_str().unwrap_or("admin") {
             "" => {}
-            "admin" => fields.push(("Authorization", "Bearer A".to_owned())),
-            "elector" => fields.push(("Authorization", "Bearer E".to_owned())),
+            user @ ("admin" | "elector") => {
+                fields.push((
+                    "Authorization",
+                    format!("Bearer {}", self.server.token(user)),
+                ));
+            }
             other => fields.push(("Authorization", other.to_owned())),
         }
         if let Some(length) = length {
@@ -188,7 +191,7 @@ impl<'a> Case<'a> {
         bytes.extend(body.unwrap_or_default());
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => Client::connect(self.server.addr(), PATIENCE)?,
+            None => self.server.connect(PATIENCE)?,
         };
         client.send(&bytes)?;
         let answer = client.answer(method)?;
@@ -255,7 +258,7 @@ impl<'a> Case<'a> {
         let target = self.fill(text(step, "target"));
         let join = if target.contains('?') { "&" } else { "?" };
         let target = format!("{target}{join}{}", self.fill(text(step, "query")));
-        let mut stream = Client::connect(self.server.addr(), PATIENCE)?;
+        let mut stream = self.server.connect(PATIENCE)?;
         stream.send(self.head("GET", &target, step, None).as_bytes())?;
         let mut answer = stream.head()?;
         if answer.status != 200 || answer.framing == "length" {
@@ -294,9 +297,10 @@ impl<'a> Case<'a> {
 
     fn raw(&mut self, step: &Value) -> io::Result<()> {
         self.marks
-            .insert("host".to_owned(), self.server.addr().to_string());
-        let mut client = Client::connect(self.server.addr(), Duration::from_secs(5))?;
-        client.send(&self.bytes(&json!({"latin1": step["data"]})))?;
+            .insert("host".to_owned(), self.server.addr.to_string());
+        let mut client = self.server.connect(Duration::from_secs(5))?;
+        let bytes = self.bytes(&json!({"latin1": step["data"]}));
+        client.send(&self.with_token(bytes))?;
         for expected in step["expect"].as_array().unwrap() {
             let answer = client.answer("GET")?;
             let found = self.shown(&answer);
@@ -308,12 +312,34 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    fn compare(&mut self, expected: &Value, found: &Value) {
-        if expected != found {
-            self.differences
-                .push(format!("recorded {expected}\n   found {found}"));
-        }
+    /// Recorded bytes have the token `A`.
+    fn with_token(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let recorded = b"Bearer A\r\n";
+        let Some(at) = bytes
+            .windows(recorded.len())
+            .position(|some| some == recorded)
+        else {
+            return bytes;
+        };
+        let (head, rest) = bytes.split_at(at);
+        let (_, rest) = rest.split_at(recorded.len());
+        let line = format!("Bearer {}\r\n", self.server.token("admin"));
+        [head, line.as_bytes(), &self.with_token(rest.to_vec())].concat()
     }
+
+    fn compare(&mut self, recorded: &Value, found: &Value) {
+        self.answers.push(Answers {
+            recorded: recorded.clone(),
+            found: found.clone(),
+        });
+    }
+}
+
+/// What was answered to one request.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(crate) recorded: Value,
+    pub(crate) found: Value,
 }
 
 fn text<'a>(step: &'a Value, key: &str) -> &'a str {

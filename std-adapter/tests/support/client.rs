@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses some of it")]
 
+use core::fmt::Debug;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -45,33 +46,47 @@ impl Answer {
     }
 }
 
+/// What a connection speaks over: TCP, or TLS.
+pub(crate) trait Wire: Debug + Read + Send + Write {}
+
+impl<T: Debug + Read + Send + Write> Wire for T {}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Box<dyn Wire>>,
+    /// The socket under `stream`.
+    socket: TcpStream,
 }
 
 impl Client {
     /// Connects; no read waits longer than `patience`.
     pub(crate) fn connect(addr: SocketAddr, patience: Duration) -> io::Result<Self> {
-        let stream = TcpStream::connect(addr)?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_nodelay(true)?;
-        Ok(Self {
+        let socket = TcpStream::connect(addr)?;
+        socket.set_read_timeout(Some(patience))?;
+        socket.set_nodelay(true)?;
+        Ok(Self::over(Box::new(socket.try_clone()?), socket))
+    }
+
+    /// Speaks over what lies over a socket.
+    pub(crate) fn over(stream: Box<dyn Wire>, socket: TcpStream) -> Self {
+        Self {
             stream: BufReader::new(stream),
-        })
+            socket,
+        }
     }
 
     pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        self.stream.get_ref().set_read_timeout(Some(patience))
+        self.socket.set_read_timeout(Some(patience))
     }
 
     pub(crate) fn port(&self) -> io::Result<u16> {
-        Ok(self.stream.get_ref().local_addr()?.port())
+        Ok(self.socket.local_addr()?.port())
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.get_mut().write_all(bytes)
+        self.stream.get_mut().write_all(bytes)?;
+        self.stream.get_mut().flush()
     }
 
     /// Sends a request with a body of JSON and reads its answer.

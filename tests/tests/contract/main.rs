@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
 mod acquire;
+mod heartbeat;
 mod micro_time;
 mod release;
 mod renew;

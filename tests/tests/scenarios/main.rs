@@ -6,6 +6,7 @@ mod admission;
 mod bytes;
 mod clocks;
 mod deletion;
+mod heartbeats;
 mod lifecycle;
 mod losses;
 mod numbers;

@@ -4,9 +4,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
+use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
 use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
+use crate::simulate::SimulateArgs;
 use crate::timing::TimingReportArgs;
 
 /// Leader election by Kubernetes Leases, from a shell.
@@ -23,8 +25,18 @@ pub(crate) enum Command {
     /// Run a command while this process leads, and at no other time.
     #[cfg(target_os = "linux")]
     Run(Box<RunArgs>),
+    /// Give a lease up whose holder has ended, so that others need not wait.
+    Release(ReleaseArgs),
+    /// Show one lease: who holds it, and whether it changes.
+    Status(StatusArgs),
+    /// Show all leases of a namespace, or of all.
+    List(ListArgs),
+    /// Print what happens to a lease, as it is seen.
+    Watch(WatchArgs),
     /// What durations promise: takeovers, outages survived, clocks tolerated.
     Timing(TimingReportArgs),
+    /// Draw who leads under given outages and crashes.
+    Simulate(SimulateArgs),
     /// Run the API server for tests until a signal comes.
     DevServer(DevServerArgs),
     /// Print completions for a shell.

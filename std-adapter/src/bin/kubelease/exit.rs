@@ -8,6 +8,7 @@ Exit codes:
   0    done; of `run`: the command exited with 0
   1    the command failed; its reason is on standard error
   2    the command line is wrong
+  3    there is no such lease, nobody holds it, or it was not released
   124  run: leadership was lost, with `--on-lost exit`
   125  run: kubelease itself failed; no command is left running
   126  run: the command cannot be executed
@@ -17,6 +18,9 @@ Exit codes:
 
 /// Anything but `run` failed.
 pub(crate) const FAILED: u8 = 1;
+
+/// No such lease, no holder, or no release.
+pub(crate) const NOT_THERE: u8 = 3;
 
 /// `run --on-lost exit` lost its leadership.
 pub(crate) const LOST: u8 = 124;

@@ -5,9 +5,11 @@ mod args;
 mod connect;
 mod dev_server;
 mod exit;
+mod lease;
 mod manual;
 #[cfg(target_os = "linux")]
 mod run;
+mod simulate;
 mod timing;
 
 use std::io::Write;
@@ -37,7 +39,12 @@ fn dispatch(command: Command) -> Outcome {
         Command::Guard(args) => run::guard::run(args),
         #[cfg(target_os = "linux")]
         Command::Exec(args) => run::exec::run(&args),
+        Command::Release(args) => lease::release(&args),
+        Command::Status(args) => lease::status(&args),
+        Command::List(args) => lease::list(&args),
+        Command::Watch(args) => lease::watch(&args),
         Command::Timing(args) => timing::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::DevServer(args) => dev_server::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man => manual::man(),

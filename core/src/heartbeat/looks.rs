@@ -1,0 +1,95 @@
+//! Looks at the Node: who owns the lease, and whether its beats are heard.
+
+use core::borrow::Borrow;
+
+use super::state::Seen;
+use super::{Heartbeat, HeartbeatConfig};
+use crate::lease::{NodeRecord, OwnerState, Readiness};
+use crate::protocol::{TroubleKind, Verb};
+use crate::time::{Duration, Instant};
+
+impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+    /// A beat was acknowledged that had left at `sent`: whether to look at the Node now.
+    pub(super) fn wants_look(&self, sent: Instant) -> bool {
+        let outage = sent.saturating_since(self.last_beat) >= self.rules().lease_duration;
+        let is_down = self.readiness != Readiness::Ready;
+        self.rules().watch_node && (!self.has_beaten || outage || is_down || self.owes_look)
+    }
+
+    /// The Node was read.
+    pub(super) fn was_looked_at(&mut self, node: NodeRecord<'_>) {
+        let now = self.now();
+        self.contact.good(Verb::GetNode, now);
+        if *node.uid != self.node_uid {
+            self.node_uid.copy_from(node.uid);
+            // The owner in the lease is that of a Node of the past.
+            if self.known.owners.node == OwnerState::Current {
+                self.known.owners.node = OwnerState::Stale;
+            }
+        }
+        self.uid_is_fresh = true;
+        self.owes_look = false;
+        let changed = node.readiness != self.readiness;
+        self.readiness = node.readiness;
+        let is_watched = self.rules().watch_node && self.known.seen == Seen::Lease;
+        // What the node controller says is worth saying again: the Node may be missed any moment.
+        let is_news = changed || node.readiness == Readiness::Unknown;
+        if is_watched && is_news && node.readiness != Readiness::Ready {
+            self.notices.not_ready = Some(node.readiness);
+        }
+        self.look_is_over();
+    }
+
+    /// There is no such Node.
+    pub(super) fn node_is_missing(&mut self) {
+        let now = self.now();
+        self.contact.seen(now);
+        self.trouble(TroubleKind::NodeMissing, Verb::GetNode);
+        self.node_uid.clear();
+        self.uid_is_fresh = false;
+        self.look_failed(now);
+    }
+
+    /// The Node can't be looked at, and a try at once is useless.
+    pub(super) fn look_was_refused(&mut self, least: Option<Duration>) {
+        let is_blocked = self.rules().owner_required && self.node_uid.is_empty();
+        if is_blocked && !self.must_look {
+            self.pause_refused(least);
+        } else {
+            self.look_failed(self.now());
+        }
+    }
+
+    /// The Node could not be looked at.
+    pub(super) fn look_was_lost(&mut self, least: Option<Duration>) {
+        let is_needed = self.rules().owner_required || self.known.seen == Seen::Missing;
+        if is_needed && !self.must_look {
+            self.pause(least);
+        } else {
+            self.owes_look = self.must_look;
+            self.look_failed(self.now());
+        }
+    }
+
+    /// The look is over without a uid that is known to be right.
+    fn look_failed(&mut self, now: Instant) {
+        self.was_looked_up = true;
+        let is_blocked = self.rules().owner_required
+            && self.node_uid.is_empty()
+            && self.known.owners.node == OwnerState::Absent;
+        if is_blocked && !self.must_look {
+            self.end_round(now);
+        } else {
+            self.look_is_over();
+        }
+    }
+
+    /// The round goes on, or is over where the beat came before the look.
+    fn look_is_over(&mut self) {
+        if core::mem::replace(&mut self.must_look, false) {
+            self.end_round(self.last_beat);
+        } else {
+            self.follow_up();
+        }
+    }
+}

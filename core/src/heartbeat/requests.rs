@@ -1,0 +1,98 @@
+//! Making requests: what each write says, and the deadline that it gets.
+
+use core::borrow::Borrow;
+
+use super::decide::Act;
+use super::state::{Beat, Sent, Standing, State};
+use super::{Heartbeat, HeartbeatConfig};
+use crate::lease::{LeaseSpec, NodeRef, OwnerChange, OwnerState};
+use crate::protocol::{Changes, Operation};
+use crate::time::Now;
+use crate::timestamp::Timestamp;
+
+impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
+    /// Puts the request of `act` in flight.
+    pub(super) fn send(&mut self, act: Act, now: Now) {
+        let at = self.now();
+        self.pace.leave();
+        let kind = match act {
+            Act::Read => Sent::Get,
+            Act::Look => Sent::Node,
+            Act::Delete => Sent::Delete,
+            // There is a time to write: else the beat would have been left out.
+            Act::Create => self.times.next(now, at).map_or(Sent::Get, Sent::Create),
+            Act::Beat => self.times.next(now, at).map_or(Sent::Get, |renew_time| {
+                Sent::Beat(Beat {
+                    renew_time,
+                    acquires: self.known.standing != Standing::Mine,
+                    owns: self.known.owners.node != OwnerState::Current
+                        && self.node.is_some()
+                        && !self.node_uid.is_empty(),
+                })
+            }),
+        };
+        let timeout = at.saturating_add(self.rules().request_timeout);
+        let deadline = match self.state {
+            State::Retiring(retiring) => timeout.min(retiring.until),
+            State::Beating | State::Ended { .. } => timeout,
+        };
+        // A beat counts from the call's own instant, which clock noise may put a little before
+        // the latest one.
+        self.slot
+            .start(self.clock.earliest_of(now.instant), deadline, kind);
+    }
+
+    /// What a beat says. All else of the record stays.
+    pub(super) fn spec(&self, renew_time: Timestamp) -> LeaseSpec<'a> {
+        LeaseSpec {
+            holder_identity: self.holder,
+            lease_duration_seconds: self.rules().lease_duration_seconds(),
+            acquire_time: None,
+            renew_time,
+            lease_transitions: None,
+        }
+    }
+
+    /// The operation of a request in flight, made from state each time.
+    pub(super) fn operation(&self, kind: &Sent) -> Operation<'_> {
+        match kind {
+            Sent::Get => Operation::Get,
+            // Only a heart with a Node looks at it.
+            Sent::Node => Operation::GetNode {
+                name: self.node.unwrap_or_default(),
+            },
+            Sent::Delete => Operation::Delete {
+                version: &self.known.version,
+            },
+            Sent::Create(renew_time) => Operation::Create {
+                spec: self.spec(*renew_time),
+                labels: &[],
+                owner: self.owner_to_write(),
+                by_put: self.rules().create_with_put,
+            },
+            Sent::Beat(beat) => Operation::Update {
+                spec: self.spec(beat.renew_time),
+                version: &self.known.version,
+                changes: if beat.acquires {
+                    Changes::Acquire
+                } else {
+                    Changes::Renew
+                },
+                labels: &[],
+                owner: self
+                    .owner_to_write()
+                    .filter(|_| beat.owns)
+                    .map(|node| OwnerChange {
+                        node,
+                        has_others: self.known.owners.has_others,
+                    }),
+            },
+        }
+    }
+
+    /// The owner, where all of it is known.
+    fn owner_to_write(&self) -> Option<NodeRef<'_>> {
+        let uid = self.node_uid()?;
+        self.node.map(|name| NodeRef { name, uid })
+    }
+}

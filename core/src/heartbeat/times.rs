@@ -1,0 +1,152 @@
+//! [`BeatTimes`]: the `renewTime` of each beat, which always rises.
+
+use crate::time::{Duration, Instant, Now};
+use crate::timestamp::Timestamp;
+
+/// One second past the epoch: where times start that nobody knows.
+const UNKNOWN: Timestamp = match Timestamp::from_unix(1, 0) {
+    Some(time) => time,
+    None => Timestamp::UNIX_EPOCH,
+};
+
+/// A civil clock that is within a year of the end of all times is broken, and is not believed: one
+/// beat by it would be the last that could ever be written.
+const ROOM_MIN: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// The highest time that was written or read, and when that was.
+///
+/// Only a `renewTime` above the stored one is a beat to the node controller, and a write that does
+/// not raise it can leave a dead node Ready for ever (seen on 1.37). So every beat goes past all
+/// that was ever seen, whoever wrote it, even where that lies in the future.
+#[derive(Clone, Debug)]
+pub(super) struct BeatTimes {
+    time: Timestamp,
+    at: Instant,
+}
+
+impl BeatTimes {
+    pub(super) const fn new(at: Instant) -> Self {
+        Self { time: UNKNOWN, at }
+    }
+
+    /// Takes a time that the next must pass.
+    pub(super) fn learn(&mut self, time: Timestamp, at: Instant) {
+        if self.passed(at).is_some_and(|known| time > known) {
+            self.time = time;
+            self.at = at;
+        }
+    }
+
+    /// Whether there is a time left to write.
+    pub(super) fn can_rise(&self, at: Instant) -> bool {
+        self.least(at).is_some()
+    }
+
+    /// The time to write at `at`: by the civil clock, or past the highest by as much as time has
+    /// passed since. `None` where that is not before the year 10000.
+    pub(super) fn next(&mut self, now: Now, at: Instant) -> Option<Timestamp> {
+        let least = self.least(at)?;
+        let wall = now
+            .wall
+            .filter(|wall| wall.checked_add_millis(ROOM_MIN.as_millis()).is_some());
+        let next = wall.map_or(least, |wall| wall.max(least));
+        self.time = next;
+        self.at = at;
+        Some(next)
+    }
+
+    /// All instants mean something else now; what was written stays written.
+    pub(super) const fn reset(&mut self, at: Instant) {
+        self.at = at;
+    }
+
+    /// The highest time with what has passed since.
+    fn passed(&self, at: Instant) -> Option<Timestamp> {
+        self.time
+            .checked_add_millis(at.saturating_since(self.at).as_millis())
+    }
+
+    /// The least time that is higher.
+    fn least(&self, at: Instant) -> Option<Timestamp> {
+        let passed = self.passed(at)?;
+        if passed > self.time {
+            Some(passed)
+        } else {
+            passed.checked_add_micros(1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    fn time(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    fn next(times: &mut BeatTimes, millis: u64, wall: &str) -> Option<Timestamp> {
+        times.next(Now::with_wall(at(millis), time(wall)), at(millis))
+    }
+
+    #[test]
+    fn a_wall_clock_that_steps_back_does_not_slow_the_times_down() {
+        let mut times = BeatTimes::new(at(0));
+        let beats = [
+            (0, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
+            (10_000, "2026-01-02T02:04:15Z", "2026-01-02T03:04:15Z"),
+            (
+                10_000,
+                "2026-01-02T02:04:15Z",
+                "2026-01-02T03:04:15.000001Z",
+            ),
+            (20_000, "2026-01-02T05:00:00Z", "2026-01-02T05:00:00Z"),
+        ];
+        for (millis, wall, written) in beats {
+            assert_eq!(next(&mut times, millis, wall), Some(time(written)));
+        }
+    }
+
+    #[test]
+    fn times_from_the_future_are_counted_up() {
+        let mut times = BeatTimes::new(at(0));
+        times.learn(time("2099-01-01T00:00:00Z"), at(5_000));
+        times.learn(time("2098-01-01T00:00:00Z"), at(5_000));
+        let written = next(&mut times, 7_500, "2026-01-02T03:04:05Z");
+        assert_eq!(written, Some(time("2099-01-01T00:00:02.5Z")));
+    }
+
+    #[test]
+    fn without_any_clock_times_count_up_from_the_second_second() {
+        let mut times = BeatTimes::new(at(1_000));
+        let now = Now::monotonic(at(3_500));
+        let written = times.next(now, at(3_500));
+        assert_eq!(written, Some(time("1970-01-01T00:00:03.5Z")));
+    }
+
+    #[test]
+    fn a_reset_clock_goes_on_from_the_last_time() {
+        let mut times = BeatTimes::new(at(0));
+        let _ = next(&mut times, 90_000, "2026-01-02T03:04:05Z");
+        times.reset(at(5));
+        let written = next(&mut times, 1_005, "1970-01-01T00:00:00Z");
+        assert_eq!(written, Some(time("2026-01-02T03:04:06Z")));
+    }
+
+    #[test]
+    fn nothing_is_written_past_the_end_of_times_nor_by_a_clock_that_is_there() {
+        let mut times = BeatTimes::new(at(0));
+        let now = Now::with_wall(at(1), Timestamp::MAX);
+        assert_eq!(
+            times.next(now, at(1)),
+            Some(time("1970-01-01T00:00:01.001Z"))
+        );
+        times.learn(Timestamp::MAX, at(1));
+        assert!(!times.can_rise(at(1)));
+        assert_eq!(next(&mut times, 1, "2026-01-02T03:04:05Z"), None);
+    }
+}

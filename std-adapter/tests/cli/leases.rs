@@ -1,0 +1,286 @@
+//! `status`, `list`, `watch`, `release` and what is printed for people and shells.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Output, Stdio};
+
+use kubelease::testing::ApiServer;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::command::Stage;
+use crate::process::{Job, kubelease, output};
+
+/// Runs a command against `server`.
+fn on(server: &ApiServer, words: &[&str]) -> Output {
+    let url = server.url();
+    output(&[words, &["--server", &url]].concat())
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+fn server() -> ApiServer {
+    let server = ApiServer::start().unwrap();
+    let spec = json!({
+        "holderIdentity": "ada",
+        "leaseDurationSeconds": 3,
+        "leaseTransitions": 4,
+        "acquireTime": "2001-02-03T04:05:06.000007Z",
+        "renewTime": "2001-02-03T04:05:06.000007Z",
+    });
+    server.put_lease("default", "job", json!({ "spec": spec }));
+    server
+}
+
+#[test]
+fn status_says_who_holds_a_lease_and_for_how_long_it_did_not_change() {
+    let server = server();
+    let output = on(&server, &["status", "default/job", "--observe", "300ms"]);
+    assert_eq!(code(&output), 0);
+    let said = text(&output.stdout);
+    for line in ["holder       ada", "duration     3s", "transitions  4"] {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(said.contains("changed      not in 0."), "{said}");
+
+    let output = on(&server, &["status", "default/job", "-o", "json"]);
+    let read: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(read.get("holderIdentity").unwrap(), "ada");
+    assert_eq!(read.get("leaseTransitions").unwrap(), 4);
+    assert_eq!(read.get("changedMsAgo").unwrap(), &Value::Null);
+}
+
+#[test]
+fn status_sees_a_leader_renew() {
+    let stage = Stage::new("renew");
+    let _job = stage.candidate("a", &[]);
+    stage.leader("a", 0);
+    let output = on(&stage.server, &["status", "default/job", "--observe", "1s"]);
+    let said = text(&output.stdout);
+    let changed = said
+        .lines()
+        .find(|line| line.starts_with("changed"))
+        .unwrap();
+    assert!(changed.ends_with("s ago"), "{said}");
+}
+
+#[test]
+fn a_lease_that_is_not_there_or_free_has_an_exit_code_of_its_own() {
+    let server = server();
+    let output = on(&server, &["status", "default/other"]);
+    assert_eq!(code(&output), 3);
+    assert_eq!(text(&output.stderr), "kubelease: no lease default/other\n");
+    server.put_lease("default", "free", json!({}));
+    let output = on(&server, &["status", "default/free"]);
+    assert_eq!(code(&output), 3);
+    assert!(text(&output.stdout).contains("holder       nobody"));
+    server.deny("system:anonymous", "get", "leases");
+    let output = on(&server, &["status", "default/job"]);
+    assert_eq!(code(&output), 1);
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with("kubelease: get: the server answered 403: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn list_shows_a_namespace_or_all() {
+    let server = server();
+    server.create_namespace("plant");
+    for number in 0..3 {
+        server.put_lease("plant", &format!("pump-{number}"), json!({}));
+    }
+    let output = on(&server, &["list", "-n", "plant"]);
+    let lines: Vec<&str> = text(&output.stdout).lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(
+        lines
+            .first()
+            .unwrap()
+            .starts_with("NAMESPACE  NAME    HOLDER")
+    );
+    assert!(lines.last().unwrap().starts_with("plant      pump-2  -"));
+    let output = on(&server, &["list", "-A", "-o", "json"]);
+    let read: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(read.as_array().unwrap().len(), 4);
+    let output = on(&server, &["list"]);
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("--namespace"));
+}
+
+#[test]
+fn watch_prints_a_line_for_each_change() {
+    let server = server();
+    let url = server.url();
+    let words = [
+        "watch",
+        "default/job",
+        "--interval",
+        "20ms",
+        "--server",
+        &url,
+    ];
+    let mut child = kubelease(words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().contains("held by ada, transitions 4"));
+    server.edit_lease("default", "job", |lease| {
+        *lease.pointer_mut("/spec/holderIdentity").unwrap() = "bob".into();
+    });
+    assert!(next().contains("held by bob, transitions 4"));
+    server.delete_lease("default", "job");
+    assert!(next().ends_with("there is no lease"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn release_gives_up_what_is_ones_own_and_nothing_else() {
+    let server = server();
+    let output = on(&server, &["release", "default/job", "--identity", "bob"]);
+    assert_eq!(code(&output), 3);
+    assert_eq!(
+        text(&output.stderr),
+        "kubelease: not released: ada holds it\n"
+    );
+    let output = on(&server, &["release", "default/job", "--identity", "ada"]);
+    assert_eq!(code(&output), 0);
+    let lease = server.lease("default", "job").unwrap();
+    assert_eq!(lease.pointer("/spec/holderIdentity").unwrap(), "");
+    assert_eq!(lease.pointer("/spec/leaseTransitions").unwrap(), 4);
+    let output = on(&server, &["release", "default/job", "--identity", "ada"]);
+    assert_eq!(
+        text(&output.stderr),
+        "kubelease: not released: nobody holds it\n"
+    );
+    assert_eq!(code(&on(&server, &["release", "default/job"])), 2);
+}
+
+#[test]
+fn a_forced_release_takes_the_lease_from_the_dead_and_not_from_the_living() {
+    let stage = Stage::new("force");
+    let job = stage.candidate("a", &[]);
+    stage.leader("a", 0);
+    let output = on(&stage.server, &["release", "default/job", "--force"]);
+    assert_eq!(code(&output), 3);
+    assert!(text(&output.stderr).ends_with("not released: a is alive\n"));
+    drop(job);
+    let output = on(&stage.server, &["release", "default/job", "--force"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let lease = stage.server.lease("default", "job").unwrap();
+    assert_eq!(lease.pointer("/spec/holderIdentity").unwrap(), "");
+}
+
+#[test]
+fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
+    let mut command = kubelease(["dev-server", "--token", "secret", "--namespace", "plant"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut url).unwrap();
+    let url = url.trim();
+    let run = |token: &str| {
+        let words = [
+            "run", "-q", "--server", url, "--lease", "plant/x", "--token", token,
+        ];
+        Job::start(&mut kubelease([&words[..], &["--", "true"]].concat()))
+    };
+    assert_eq!(run("secret").code(), Some(0));
+    let output = output(&["status", "plant/x", "--server", url, "--token", "other"]);
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("401"), "{output:?}");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_simulation_draws_a_lane_for_each_candidate() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulated.svg");
+    let name = file.to_str().unwrap();
+    let openshift = [
+        "simulate",
+        "--preset",
+        "openshift",
+        "--outage",
+        "200s..250s",
+    ];
+    let output = output(&[&openshift[..], &["--crash", "leader@600s", "-f", name]].concat());
+    let said = text(&output.stdout);
+    assert!(said.contains("fence 101: it crashed\n"), "{said}");
+    let drawn = std::fs::read_to_string(&file).unwrap();
+    for shape in [
+        ">ada<",
+        ">bob<",
+        ">cyd<",
+        "50s without answers",
+        "class=\"crash\"",
+    ] {
+        assert!(drawn.contains(shape), "{shape}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    let output = crate::process::output(&["simulate", "--crash", "zoe@1s"]);
+    assert_eq!(code(&output), 1);
+    let expected = "kubelease: expected one of ada, bob, cyd, found `zoe`\n";
+    assert_eq!(text(&output.stderr), expected);
+}
+
+/// The picture in the README; `UPDATE=1` draws it anew.
+#[test]
+fn the_picture_of_an_outage_is_the_one_that_is_shown() {
+    let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openshift-outage.svg");
+    let outages = ["--outage", "200s..250s", "--outage", "500s..800s"];
+    let words = [
+        "simulate",
+        "--preset",
+        "openshift",
+        "--crash",
+        "leader@1200s",
+    ];
+    let drawn = output(&[&words[..], &outages[..]].concat()).stdout;
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(shown, &drawn).unwrap();
+    }
+    assert!(
+        std::fs::read(shown).unwrap() == drawn,
+        "UPDATE=1 draws it anew"
+    );
+}
+
+#[test]
+fn completions_and_the_manual_page_name_each_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = output(&["completions", shell]);
+        let said = text(&output.stdout);
+        assert!(
+            said.contains("dev-server") && said.contains("on-lost"),
+            "{shell}"
+        );
+    }
+    let output = output(&["man"]);
+    let said = text(&output.stdout).replace("\\-", "-");
+    for command in [
+        "run",
+        "release",
+        "status",
+        "list",
+        "watch",
+        "timing",
+        "dev-server",
+    ] {
+        assert!(said.contains(command), "{command}");
+    }
+    assert!(
+        said.contains("Exit codes") || said.contains("EXIT CODES"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("guard-child"),
+        "the inner commands are nobody's business"
+    );
+}

@@ -1,0 +1,158 @@
+//! Heartbeats under test: the book that is kept of one, what a timetable gives to it, and a server
+//! with a lease and a Node.
+
+pub mod book;
+pub mod server;
+
+use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
+use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};
+use kubelease_core::protocol::{Reply, Response};
+use kubelease_core::time::{Duration, Instant, Now};
+
+use crate::driven::Driven;
+use crate::driver::{Driver, ORIGIN};
+use crate::input::{Input, Lease};
+use crate::seen::Sent;
+
+use self::book::HeartBook;
+
+/// The heart of most tests: 40 s, a beat each 10 s from the start on, no jitter.
+pub const STEADY: HeartbeatConfig = HeartbeatConfig {
+    jitter_percent: 0,
+    spread_first_beat: false,
+    ..HeartbeatConfig::NODE
+};
+
+/// A heart that belongs to no Node.
+pub const A: HeartbeatIdentity<'static> = HeartbeatIdentity::new("A");
+
+/// The heart of the Node `gw1`, whose uid the host does not know.
+pub const GW1: HeartbeatIdentity<'static> = HeartbeatIdentity::of_node("gw1");
+
+/// A heart, and a driver that keeps its book.
+pub type HeartDriver = Driver<Heart>;
+
+/// A heart under test, with its config in it.
+pub type Heart = Heartbeat<'static, HeartbeatConfig>;
+
+/// A heart that starts now.
+///
+/// # Panics
+/// Where the config is refused.
+#[must_use]
+pub fn heart(config: HeartbeatConfig, identity: HeartbeatIdentity<'static>) -> HeartDriver {
+    let instant = Instant::from_millis(ORIGIN);
+    let now = Now::monotonic(instant);
+    let machine = Heartbeat::new(config, identity, now).expect("a valid config");
+    let book = HeartBook::new(config, identity, instant);
+    Driver::with(machine, book)
+}
+
+/// A heart that has beaten at 0 ms, into version 2 of a lease that was there.
+#[must_use]
+#[track_caller]
+pub fn beating(config: HeartbeatConfig) -> HeartDriver {
+    let mut h = heart(config, A);
+    crate::at!(h, 0 => ["GET"]);
+    crate::at!(h, 0, crate::input::held_by("A", 1).duration(40) => ["PUT 1 renew"]);
+    crate::at!(h, 0, crate::input::Accepted(2) => []);
+    h
+}
+
+impl Driven for Heart {
+    type Ledger = HeartBook;
+    type View = Pulse;
+
+    fn view(&self, now: Now) -> Pulse {
+        Pulse {
+            last_beat: self.last_beat(),
+            health: self.health(now.instant),
+            node_uid: self.node_uid().map(str::to_owned),
+            flight: self.in_flight().map(Sent::from),
+        }
+    }
+
+    fn outlook(&self, now: Now) -> Vec<bool> {
+        let moments = [0, 1, 1_000, 60_000, 86_400_000].map(Duration::from_millis);
+        let is_well = |ahead| self.health(now.instant.saturating_add(ahead)) == Health::Ok;
+        let has_beaten = self.last_beat().is_some();
+        moments
+            .map(is_well)
+            .into_iter()
+            .chain([has_beaten])
+            .collect()
+    }
+
+    fn named(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// What a heart's questions answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pulse {
+    last_beat: Option<Instant>,
+    health: Health,
+    node_uid: Option<String>,
+    flight: Option<Sent>,
+}
+
+/// The Node with this uid and readiness, as an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Node(pub &'static str, pub Readiness);
+
+impl Input<Heart> for Node {
+    #[track_caller]
+    fn apply(self, driver: &mut HeartDriver) {
+        let uid = Uid::try_from(self.0).expect("a short uid");
+        let readiness = self.1;
+        let reply = Reply::Node(NodeRecord {
+            uid: &uid,
+            readiness,
+        });
+        driver.respond(Response::new(reply));
+    }
+}
+
+/// The host says that it is alive.
+#[derive(Clone, Copy, Debug)]
+pub struct Alive;
+
+impl Input<Heart> for Alive {
+    fn apply(self, driver: &mut HeartDriver) {
+        let at = driver.now().instant;
+        driver.call(|heart, now| heart.alive(now));
+        driver.ledger_mut().alive(at);
+    }
+}
+
+impl Input<Heart> for Retire {
+    fn apply(self, driver: &mut HeartDriver) {
+        driver.call(|heart, now| heart.retire(now, self));
+        driver.ledger_mut().retire(self);
+    }
+}
+
+impl Lease {
+    /// With these owners.
+    #[must_use]
+    pub const fn owned(mut self, node: OwnerState, has_others: bool) -> Self {
+        self.record.owners = Owners { node, has_others };
+        self
+    }
+}
+
+impl HeartDriver {
+    /// When the last acknowledged beat left, in milliseconds since the origin.
+    #[must_use]
+    pub fn last_beat_ms(&self) -> Option<u64> {
+        let last = self.machine().last_beat();
+        last.map(|at| at.as_millis().saturating_sub(ORIGIN))
+    }
+
+    /// The health now.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.machine().health(self.now().instant)
+    }
+}
