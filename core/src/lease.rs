@@ -193,19 +193,33 @@ pub struct RecordSpec {
 }
 
 impl RecordSpec {
+    /// What a record without `spec` says.
+    pub(crate) const EMPTY: Self = Self {
+        holder: Holder::new(),
+        lease_duration_seconds: None,
+        acquire_time: RecordTime::Absent,
+        renew_time: RecordTime::Absent,
+        lease_transitions: None,
+    };
+
     /// A hash of all five fields: another one shows that the spec has changed.
     pub(crate) fn digest(&self) -> Hash {
         let mut hash = Hash::new();
-        self.holder.hash_into(&mut hash);
+        self.hash_into(&mut hash);
+        hash
+    }
+
+    /// Takes all five fields into a hash.
+    pub(crate) fn hash_into(&self, hash: &mut Hash) {
+        self.holder.hash_into(hash);
         for number in [self.lease_duration_seconds, self.lease_transitions] {
             // One that is not there is none that an `i32` can be.
             let number = number.map_or(i64::MAX, i64::from);
             hash.push_bytes(&number.to_le_bytes());
         }
         for time in [&self.acquire_time, &self.renew_time] {
-            time.hash_into(&mut hash);
+            time.hash_into(hash);
         }
-        hash
     }
 }
 

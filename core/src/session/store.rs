@@ -134,7 +134,7 @@ impl<'a> Store<'a> {
         Body::Lease(LeaseBody {
             path,
             spec,
-            read: keep.and(self.answer.record().spec.as_ref()),
+            read: keep.and_then(|_| self.answer.record().spec.as_ref()),
             labels,
             owner: node.and_then(owner),
             version,
