@@ -178,8 +178,9 @@ impl Observed {
                 self.last.set_spec(Some(spec));
             }
             None => {
-                // The hash of no spec: the next look will find what this process has sent.
-                self.last.digest = Hash::new();
+                // The hash of nothing that can be read, not even of no spec: the next look finds a
+                // change, and whose it is.
+                self.last.digest = Hash::of(&[0]);
                 self.last.holder.clear();
                 self.last.holder.push_bytes(holder.as_bytes());
                 self.last.acquire_time = Some(written.acquire_time);
