@@ -62,6 +62,7 @@ use self::exchange::exchange;
 use self::turn::{Turn, Turns};
 use crate::machine::Machine;
 use crate::session::{RequestError, Session};
+use crate::time::Instant;
 
 pub use self::events::{EventSlot, EventSource, Events, WithEvents};
 pub use self::host::Host;
@@ -90,19 +91,46 @@ where
     C: Clock,
     H: Host<M>,
 {
+    while let Some(at) = run_until_wait(session, transport, clock, host, buffer).await? {
+        Turns::new(session, clock, host).rest(at).await;
+    }
+    Ok(())
+}
+
+/// Drives `session` until nothing is to be done before an instant, and answers with that; `None`
+/// where its machine is done.
+///
+/// A fleet lends a session, a transport and a buffer to one machine after another by this, each at
+/// its instant. Else it is as [`run`].
+///
+/// # Errors
+/// As those of [`run`].
+pub async fn run_until_wait<M, T, C, H>(
+    session: &mut Session<'_, M>,
+    transport: &mut T,
+    clock: &C,
+    host: &mut H,
+    buffer: &mut [u8],
+) -> Result<Option<Instant>, RequestError>
+where
+    M: Machine,
+    T: Transport,
+    C: Clock,
+    H: Host<M>,
+{
     let mut turns = Turns::new(session, clock, host);
     let mut turn = turns.settle().await;
     loop {
         // No request is in flight here, so the transport is free to follow advice.
         turns.follow_advice(transport);
         turn = match turn {
-            Turn::Wait(at) => turns.rest(at).await,
+            Turn::Wait(at) => return Ok(Some(at)),
             Turn::Send { id, deadline } => {
                 exchange(&mut turns, transport, buffer, id, deadline).await?
             }
             // Of a request that is over already.
             Turn::Cancel => turns.settle().await,
-            Turn::Done => return Ok(()),
+            Turn::Done => return Ok(None),
         };
     }
 }

@@ -74,12 +74,13 @@ pub const POLLS_MAX: usize = 10;
 /// as far as they are not about leadership.
 ///
 /// `C` is how it has its config: a reference, so that a fleet shares one, or the config itself, so
-/// that it can be moved together with the machine.
+/// that it can be moved together with the machine. `S` is how it has its names: references as
+/// well, or texts of its own.
 #[derive(Clone, Debug)]
-pub struct Heartbeat<'a, C = &'a HeartbeatConfig> {
+pub struct Heartbeat<C, S> {
     config: C,
-    holder: &'a str,
-    node: Option<&'a str>,
+    holder: S,
+    node: Option<S>,
     clock: Monotonic,
     times: BeatTimes,
     state: State,
@@ -104,8 +105,9 @@ pub struct Heartbeat<'a, C = &'a HeartbeatConfig> {
     has_beaten: bool,
     /// When the last acknowledged beat was handed out, or the machine or its clock began.
     last_beat: Instant,
-    /// The last instant at which the host counts as alive, where it has to say so.
-    alive_until: Option<Instant>,
+    /// The last instant at which the host counts as alive, where it has to say so; the clock's
+    /// origin where it has not.
+    alive_until: Instant,
 }
 
 /// Whether the heart beats.
@@ -122,14 +124,14 @@ pub enum Health {
     NotPolled,
 }
 
-impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// A heart that beats from its first poll on, or from a moment in the first interval.
     ///
     /// # Errors
     /// [`HeartbeatError`] for the first thing that is wrong with the config or the identity.
     pub fn new(
         config: C,
-        identity: HeartbeatIdentity<'a>,
+        identity: HeartbeatIdentity<S>,
         now: Now,
     ) -> Result<Self, HeartbeatError> {
         let rules = config.borrow();
@@ -143,7 +145,8 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
         }
         let clock = Monotonic::new(now.instant);
         let start = clock.latest();
-        let node_uid = Uid::try_from(identity.node_uid.unwrap_or_default());
+        let node_uid = identity.node_uid.as_ref().map_or("", AsRef::as_ref);
+        let node_uid = Uid::try_from(node_uid);
         Ok(Self {
             pace: Pace::new(rules, identity.seed, start),
             holder: identity.holder,
@@ -164,7 +167,7 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
             readiness: Readiness::Ready,
             has_beaten: false,
             last_beat: start,
-            alive_until: None,
+            alive_until: Instant::default(),
             config,
         })
     }
@@ -237,7 +240,7 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
         // Before time is applied: a beat that is due at this very moment is not left out.
         self.pass_time(now.instant);
         if let Some(ttl) = self.rules().liveness_ttl {
-            self.alive_until = Some(self.now().saturating_add(ttl));
+            self.alive_until = self.now().saturating_add(ttl);
             self.make_up();
         }
         self.advance(now.instant);
@@ -299,7 +302,8 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
     }
 
     fn is_alive(&self, at: Instant) -> bool {
-        self.rules().liveness_ttl.is_none() || self.alive_until.is_some_and(|until| at <= until)
+        let has_said = self.alive_until > Instant::default();
+        self.rules().liveness_ttl.is_none() || (has_said && at <= self.alive_until)
     }
 
     /// Lets time pass: everything that ends by itself ends here, before anything else happens.
@@ -333,10 +337,10 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
         self.pace.begin_at(now);
         self.has_beaten = false;
         self.last_beat = now;
-        if self.alive_until.take().is_some()
+        if self.alive_until > Instant::default()
             && let Some(ttl) = self.rules().liveness_ttl
         {
-            self.alive_until = Some(now.saturating_add(ttl));
+            self.alive_until = now.saturating_add(ttl);
         }
         let until = now.saturating_add(self.rules().retire_budget);
         if let State::Retiring(retiring) = &mut self.state {
@@ -373,12 +377,13 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
     }
 }
 
-impl<C: Borrow<HeartbeatConfig>> Machine for Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Machine for Heartbeat<C, S> {
     const USES_NODES: bool = true;
 
     fn owner(&self) -> Option<NodeRef<'_>> {
         let uid = self.node_uid.as_str();
-        self.node.map(|name| NodeRef { name, uid })
+        let name = self.node.as_ref()?.as_ref();
+        Some(NodeRef { name, uid })
     }
 
     fn poll(&mut self, now: Now) -> Output<'_> {
@@ -420,6 +425,6 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_hearts_fit_into_forty_megabytes() {
-        assert!(size_of::<Heartbeat<'_>>() <= 400);
+        assert!(size_of::<Heartbeat<&HeartbeatConfig, &str>>() <= 392);
     }
 }

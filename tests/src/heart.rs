@@ -2,12 +2,13 @@
 //! with a lease and a Node.
 
 pub mod book;
+pub mod life;
 pub mod server;
 
 use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};
 use kubelease_core::protocol::{Reply, Response};
-use kubelease_core::time::{Duration, Instant, Now};
+use kubelease_core::time::{Instant, Now};
 
 use crate::driven::Driven;
 use crate::driver::{Driver, ORIGIN};
@@ -24,23 +25,23 @@ pub const STEADY: HeartbeatConfig = HeartbeatConfig {
 };
 
 /// A heart that belongs to no Node.
-pub const A: HeartbeatIdentity<'static> = HeartbeatIdentity::new("A");
+pub const A: HeartbeatIdentity<&'static str> = HeartbeatIdentity::new("A");
 
 /// The heart of the Node `gw1`, whose uid the host does not know.
-pub const GW1: HeartbeatIdentity<'static> = HeartbeatIdentity::of_node("gw1");
+pub const GW1: HeartbeatIdentity<&'static str> = HeartbeatIdentity::of_node("gw1");
 
 /// A heart, and a driver that keeps its book.
 pub type HeartDriver = Driver<Heart>;
 
 /// A heart under test, with its config in it.
-pub type Heart = Heartbeat<'static, HeartbeatConfig>;
+pub type Heart = Heartbeat<HeartbeatConfig, &'static str>;
 
 /// A heart that starts now.
 ///
 /// # Panics
 /// Where the config is refused.
 #[must_use]
-pub fn heart(config: HeartbeatConfig, identity: HeartbeatIdentity<'static>) -> HeartDriver {
+pub fn heart(config: HeartbeatConfig, identity: HeartbeatIdentity<&'static str>) -> HeartDriver {
     let instant = Instant::from_millis(ORIGIN);
     let now = Now::monotonic(instant);
     let machine = Heartbeat::new(config, identity, now).expect("a valid config");
@@ -72,15 +73,8 @@ impl Driven for Heart {
         }
     }
 
-    fn outlook(&self, now: Now) -> Vec<bool> {
-        let moments = [0, 1, 1_000, 60_000, 86_400_000].map(Duration::from_millis);
-        let is_well = |ahead| self.health(now.instant.saturating_add(ahead)) == Health::Ok;
-        let has_beaten = self.last_beat().is_some();
-        moments
-            .map(is_well)
-            .into_iter()
-            .chain([has_beaten])
-            .collect()
+    fn outlook(&self, _: Now) -> Vec<bool> {
+        vec![self.last_beat().is_some()]
     }
 
     fn named(&self) -> Option<&str> {

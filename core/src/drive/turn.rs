@@ -83,10 +83,9 @@ impl<'d, 's, M: Machine, C: Clock, H: Host<M>> Turns<'d, 's, M, C, H> {
     }
 
     /// Waits with nothing in flight until `at` or a call of the host.
-    pub(super) async fn rest(&mut self, at: Instant) -> Turn {
+    pub(super) async fn rest(&mut self, at: Instant) {
         let nothing = pin!(pending::<()>());
         self.race(at, nothing).await;
-        self.settle().await
     }
 
     /// Lets the transport follow what events advised while it was busy.

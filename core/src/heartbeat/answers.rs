@@ -10,7 +10,7 @@ use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, 
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Takes the answer to `pending`.
     pub(super) fn answered(&mut self, pending: &Pending<Sent>, response: Response<'_>) {
         let kind = &pending.kind;
@@ -98,7 +98,7 @@ impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
     fn learn(&mut self, record: &LeaseRecord) {
         let now = self.now();
         let own_s = self.rules().lease_duration_seconds();
-        self.known.saw(record, self.holder, own_s, now);
+        self.known.saw(record, self.holder.as_ref(), own_s, now);
         let renewed = record.spec.as_ref().map(|spec| spec.renew_time.timestamp());
         if let Some(renewed) = renewed.flatten() {
             self.times.learn(renewed, now);
@@ -136,7 +136,7 @@ impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
         let version = &record.version.resource_version;
         let moved = creates || *version != self.known.version.resource_version;
         let mine = record.spec.as_ref().is_none_or(|spec| {
-            spec.holder.matches(self.holder) && spec.renew_time.timestamp() == Some(time)
+            spec.holder.matches(self.holder.as_ref()) && spec.renew_time.timestamp() == Some(time)
         });
         if !moved || !mine || version.is_empty() {
             self.unreadable(&pending.kind, BadAnswer::NotMyWrite);

@@ -154,22 +154,22 @@ impl Default for HeartbeatConfig {
     reason = "users write it with `..HeartbeatIdentity::new(holder)`"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeartbeatIdentity<'a> {
+pub struct HeartbeatIdentity<S> {
     /// `holderIdentity`: 1 to 253 bytes without control characters, `"` and `\`.
-    pub holder: &'a str,
+    pub holder: S,
     /// The Node that owns the lease, where one does.
-    pub node: Option<&'a str>,
+    pub node: Option<S>,
     /// The Node's uid, where the host knows it; it is read from the server where it is needed
     /// otherwise, and whenever the lease was deleted: the Node may have been registered anew.
-    pub node_uid: Option<&'a str>,
+    pub node_uid: Option<S>,
     /// Seeds the jitter. Give each heartbeat its own; nothing secret is made of it.
     pub seed: u64,
 }
 
-impl<'a> HeartbeatIdentity<'a> {
+impl<S> HeartbeatIdentity<S> {
     /// A heart that belongs to no Node.
     #[must_use]
-    pub const fn new(holder: &'a str) -> Self {
+    pub const fn new(holder: S) -> Self {
         Self {
             holder,
             node: None,
@@ -180,7 +180,10 @@ impl<'a> HeartbeatIdentity<'a> {
 
     /// That of the Node `name`, which holds and owns its lease.
     #[must_use]
-    pub const fn of_node(name: &'a str) -> Self {
+    pub const fn of_node(name: S) -> Self
+    where
+        S: Copy,
+    {
         Self {
             node: Some(name),
             ..Self::new(name)
@@ -191,9 +194,12 @@ impl<'a> HeartbeatIdentity<'a> {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn validate(&self) -> Result<(), HeartbeatError> {
+    pub fn validate(&self) -> Result<(), HeartbeatError>
+    where
+        S: AsRef<str>,
+    {
         use HeartbeatError as Bad;
-        identity::check(self.holder).map_err(|fault| match fault {
+        identity::check(self.holder.as_ref()).map_err(|fault| match fault {
             IdentityFault::Empty => Bad::HolderEmpty,
             IdentityFault::TooLong => Bad::HolderTooLong,
             IdentityFault::Character => Bad::HolderCharacter,
@@ -203,14 +209,18 @@ impl<'a> HeartbeatIdentity<'a> {
                 && name.len() <= dns::SUBDOMAIN_MAX
                 && dns::is_subdomain(name.as_bytes())
         };
-        if !self.node.is_none_or(is_name) {
+        if !self.node.as_ref().is_none_or(|name| is_name(name.as_ref())) {
             return Err(Bad::NodeNameMalformed);
         }
         let is_uid = |uid: &str| {
             let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
             !uid.is_empty() && uid.len() <= UID_MAX && uid.bytes().all(plain)
         };
-        if !self.node_uid.is_none_or(is_uid) {
+        if !self
+            .node_uid
+            .as_ref()
+            .is_none_or(|uid| is_uid(uid.as_ref()))
+        {
             return Err(Bad::NodeUidMalformed);
         }
         if self.node.is_none() && self.node_uid.is_some() {

@@ -27,7 +27,7 @@ pub(super) enum Act {
     Delete,
 }
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// What to do where no request is in flight.
     pub(super) fn decide(&self) -> Move {
         let now = self.now();

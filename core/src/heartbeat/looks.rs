@@ -8,7 +8,7 @@ use crate::lease::{NodeRecord, OwnerState, Readiness};
 use crate::protocol::{TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// A beat was acknowledged that had left at `sent`: whether to look at the Node now.
     pub(super) fn wants_look(&self, sent: Instant) -> bool {
         let outage = sent.saturating_since(self.last_beat) >= self.rules().lease_duration;
@@ -47,6 +47,7 @@ impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
         self.trouble(TroubleKind::NodeMissing, Verb::GetNode);
         self.node_uid.clear();
         self.uid_is_fresh = false;
+        self.owes_look = false;
         self.look_failed(now);
     }
 
@@ -56,6 +57,7 @@ impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
         if is_blocked && !self.must_look {
             self.pause_refused(least);
         } else {
+            self.owes_look = false;
             self.look_failed(self.now());
         }
     }

@@ -98,7 +98,7 @@ impl Pace {
     }
 }
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// The round goes on at once.
     pub(super) fn follow_up(&mut self) {
         self.pace.follow_up(self.now());

@@ -10,7 +10,7 @@ use crate::protocol::{Changes, Operation};
 use crate::time::Now;
 use crate::timestamp::Timestamp;
 
-impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Puts the request of `act` in flight.
     pub(super) fn send(&mut self, act: Act, now: Now) {
         let at = self.now();
@@ -43,9 +43,9 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
     }
 
     /// What a beat says. All else of the record stays.
-    pub(super) fn spec(&self, renew_time: Timestamp) -> LeaseSpec<'a> {
+    pub(super) fn spec(&self, renew_time: Timestamp) -> LeaseSpec<'_> {
         LeaseSpec {
-            holder_identity: self.holder,
+            holder_identity: self.holder.as_ref(),
             lease_duration_seconds: self.rules().lease_duration_seconds(),
             acquire_time: None,
             renew_time,
@@ -59,7 +59,7 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
             Sent::Get => Operation::Get,
             // Only a heart with a Node looks at it.
             Sent::Node => Operation::GetNode {
-                name: self.node.unwrap_or_default(),
+                name: self.node.as_ref().map_or("", AsRef::as_ref),
             },
             Sent::Delete => Operation::Delete {
                 version: &self.known.version,
@@ -93,6 +93,7 @@ impl<'a, C: Borrow<HeartbeatConfig>> Heartbeat<'a, C> {
     /// The owner, where all of it is known.
     fn owner_to_write(&self) -> Option<NodeRef<'_>> {
         let uid = self.node_uid()?;
-        self.node.map(|name| NodeRef { name, uid })
+        let name = self.node.as_ref()?.as_ref();
+        Some(NodeRef { name, uid })
     }
 }

@@ -24,7 +24,7 @@ pub enum Retire {
     Delete,
 }
 
-impl<C: Borrow<HeartbeatConfig>> Heartbeat<'_, C> {
+impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Ends, as `how` says. [`Output::Done`](crate::protocol::Output::Done) follows in any case, at
     /// the latest when the retire budget is used up. A second call can only shorten the end, or
     /// turn it into a deletion.

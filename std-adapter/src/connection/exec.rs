@@ -196,3 +196,126 @@ impl Drop for Plugin {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use kubelease_core::timestamp::Timestamp;
+
+    use super::*;
+
+    /// Far longer than a shell takes, on the slowest machine.
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn plugin(script: String) -> Plugin {
+        Plugin::new(Arc::new(Spec {
+            place: "exec".to_owned(),
+            api_version: "client.authentication.k8s.io/v1".to_owned(),
+            command: PathBuf::from("/bin/sh"),
+            args: vec!["-c".to_owned(), script],
+            env: Vec::new(),
+            install_hint: None,
+            cluster: None,
+        }))
+    }
+
+    /// So many seconds after the start, and after ten o'clock.
+    fn at(seconds: u64) -> Now {
+        let ten = Timestamp::parse("2030-01-01T10:00:00Z").unwrap();
+        let wall = ten.checked_add_millis(seconds * 1_000).unwrap();
+        Now::with_wall(Instant::from_millis(seconds * 1_000), wall)
+    }
+
+    fn say(folder: &Path, token: &str, expires: &str) {
+        let answer = json!({
+            "kind": "ExecCredential",
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "status": {"token": token, "expirationTimestamp": expires},
+        });
+        fs::write(folder.join("answer"), answer.to_string()).unwrap();
+    }
+
+    fn token(plugin: &Plugin) -> String {
+        let header = plugin.issued().unwrap().authorization.as_ref().unwrap();
+        header.to_str().unwrap().to_owned()
+    }
+
+    async fn until_it_has_run(plugin: &Plugin) {
+        let wait = async {
+            while !plugin.running.as_ref().unwrap().is_finished() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        timeout(LONG, wait).await.expect("the shell ends");
+    }
+
+    #[tokio::test]
+    async fn what_is_about_to_expire_serves_on_until_there_is_something_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plugin = plugin(format!("cat {}/answer", folder.path().display()));
+        say(folder.path(), "one", "2030-01-01T10:01:00Z");
+        plugin.renew(at(0)).await.unwrap();
+        plugin.renew(at(30)).await.unwrap();
+        assert!(
+            plugin.running.is_none(),
+            "30 s before the end it is too soon"
+        );
+
+        say(folder.path(), "two", "2030-01-01T10:01:05Z");
+        plugin.renew(at(31)).await.unwrap();
+        assert_eq!(token(&plugin), "Bearer one");
+        until_it_has_run(&plugin).await;
+        plugin.renew(at(32)).await.unwrap();
+        assert_eq!(token(&plugin), "Bearer two");
+
+        // It expires soon, too: not a reason to run all the time.
+        plugin.renew(at(40)).await.unwrap();
+        assert!(plugin.running.is_none());
+        plugin.renew(at(41)).await.unwrap();
+        assert!(plugin.running.is_some());
+        until_it_has_run(&plugin).await;
+
+        // One that fails is no reason to give up what is still good.
+        fs::write(folder.path().join("answer"), "").unwrap();
+        plugin.renew(at(52)).await.unwrap();
+        plugin.renew(at(53)).await.unwrap();
+        until_it_has_run(&plugin).await;
+        plugin.renew(at(54)).await.unwrap();
+        assert_eq!(token(&plugin), "Bearer two");
+        plugin.renew(at(65)).await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn no_program_outlives_who_asked_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let mut plugin = plugin(format!("echo $$ > {}; exec sleep 600", pid.display()));
+        let wait = Duration::from_millis(200);
+        timeout(wait, plugin.renew(at(0))).await.unwrap_err();
+        let read = || {
+            fs::read_to_string(&pid)
+                .ok()
+                .filter(|text| text.ends_with('\n'))
+        };
+        let until = |holds: &dyn Fn() -> bool| {
+            (0..10_000).any(|_| {
+                std::thread::sleep(Duration::from_millis(2));
+                holds()
+            })
+        };
+        assert!(until(&|| read().is_some()));
+        let process = Path::new("/proc")
+            .join(read().unwrap().trim())
+            .join("cmdline");
+        assert!(fs::read(&process).is_ok_and(|line| !line.is_empty()));
+        drop(plugin);
+        tokio::task::yield_now().await;
+        // A process that is dead and not yet waited for has an empty line.
+        assert!(until(
+            &|| fs::read(&process).map_or(true, |line| line.is_empty())
+        ));
+    }
+}

@@ -23,7 +23,7 @@ const DEAD_MAX: usize = 2;
 #[derive(Clone, Debug)]
 pub struct HeartBook {
     config: HeartbeatConfig,
-    identity: HeartbeatIdentity<'static>,
+    identity: HeartbeatIdentity<&'static str>,
     largest: Instant,
     flight: Option<Flight>,
     dead: VecDeque<RequestId>,
@@ -43,7 +43,7 @@ impl HeartBook {
     #[must_use]
     pub const fn new(
         config: HeartbeatConfig,
-        identity: HeartbeatIdentity<'static>,
+        identity: HeartbeatIdentity<&'static str>,
         now: Instant,
     ) -> Self {
         Self {

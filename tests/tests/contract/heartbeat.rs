@@ -17,7 +17,7 @@ const FOO: HeartbeatConfig = HeartbeatConfig {
     ..HeartbeatConfig::new(Duration::from_secs(10))
 };
 
-const NODE_FOO: HeartbeatIdentity<'static> = HeartbeatIdentity::of_node("foo");
+const NODE_FOO: HeartbeatIdentity<&'static str> = HeartbeatIdentity::of_node("foo");
 
 /// The lease as foo left it 10 s before the origin.
 fn of_foo(version: u64) -> Lease {

@@ -126,7 +126,7 @@ fn b107_a_thousand_hearts_do_not_beat_in_step() {
 /// The beats of a heart whose calls take 50 ms, without the driver, which is slow.
 fn lone_beats(
     config: HeartbeatConfig,
-    identity: HeartbeatIdentity<'static>,
+    identity: HeartbeatIdentity<&'static str>,
     until: u64,
 ) -> Vec<(u64, u64)> {
     use kubelease_core::heartbeat::Heartbeat;
