@@ -95,10 +95,10 @@ impl<T: Versioned> SizedOut<T> {
 /// `from` is NULL or points to a structure of as many bytes as its member `size` says, which stays
 /// as it is for `'a`.
 pub(crate) unsafe fn versioned<'a, T: Versioned>(from: *const T) -> Result<&'a T, kl_code> {
-    // It does not compile where this is false.
-    const { [()][(T::FIRST_SIZE != size_of::<T>()) as usize] }
     // SAFETY: passed on to the caller.
-    unsafe { size_of_versioned(from)? };
+    if unsafe { size_of_versioned(from)? } < size_of::<T>() {
+        return Err(kl_code::KL_ERR_SIZE);
+    }
     // SAFETY: neither NULL nor misaligned, and as large as a `T`, whose bytes are plain data.
     Ok(unsafe { &*from })
 }
