@@ -61,6 +61,7 @@ pub struct Builder {
     work_budget: Option<Duration>,
     dedicated_thread: bool,
     patch_mode: bool,
+    watch: bool,
     clock: Option<Arc<dyn Clock>>,
     #[cfg(feature = "annotation-lock")]
     lock: Option<AnnotationLock>,
@@ -181,6 +182,15 @@ impl Builder {
     /// priority for leader-election traffic knows only PUT.
     pub const fn patch_mode(mut self) -> Self {
         self.patch_mode = true;
+        self
+    }
+
+    /// Holds a watch on the lease while it is a candidate, instead of reading it every retry
+    /// period: a release is taken over within milliseconds, and a quiet candidate sends one or two
+    /// requests in five minutes. It needs the right `watch`, which Roles made for client-go do not
+    /// grant; without it, and behind proxies that hold streams back, it reads as before.
+    pub const fn watch(mut self) -> Self {
+        self.watch = true;
         self
     }
 
@@ -342,6 +352,7 @@ impl Builder {
             trust_renew_time: self.trust_renew_time,
             release_budget: self.release_budget,
             patch_mode: self.patch_mode,
+            watch: self.watch,
             seed: random_seed()?,
         })
     }
