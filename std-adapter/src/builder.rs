@@ -324,6 +324,9 @@ impl Builder {
         if self.create == Create::Put {
             return Err(StartError::CreateByPut);
         }
+        if self.watch {
+            return Err(StartError::WatchOfAnnotation);
+        }
         Ok(Some(lock.clone()))
     }
 

@@ -32,6 +32,8 @@ pub enum StartError {
     /// An object other than a Lease is not to be created by PUT: without a version that would
     /// write over what somebody else has just made.
     CreateByPut,
+    /// An object other than a Lease is not watched.
+    WatchOfAnnotation,
     /// The operating system gives no thread, or no event queue for one.
     NoThread,
 }
@@ -60,6 +62,9 @@ impl fmt::Display for StartError {
             Self::CreateByPut => {
                 f.write_str("create: expected POST for an annotation lock, found PUT")
             }
+            Self::WatchOfAnnotation => {
+                f.write_str("watch: expected polling for an annotation lock, found a watch")
+            }
             Self::NoThread => f.write_str(
                 "dedicated_thread: expected a thread and its event queue from the operating \
                  system, found none",
@@ -80,6 +85,7 @@ impl Error for StartError {
             | Self::NoRandomness
             | Self::AnnotationLock(_)
             | Self::CreateByPut
+            | Self::WatchOfAnnotation
             | Self::NoThread => None,
         }
     }
@@ -158,6 +164,10 @@ mod tests {
             (
                 StartError::CreateByPut,
                 "create: expected POST for an annotation lock, found PUT",
+            ),
+            (
+                StartError::WatchOfAnnotation,
+                "watch: expected polling for an annotation lock, found a watch",
             ),
         ];
         for (error, text) in cases {

@@ -205,10 +205,12 @@ async fn a_record_that_can_not_be_read_is_never_written_over() {
 }
 
 #[tokio::test]
-async fn what_would_write_over_others_is_refused() {
+async fn what_would_write_over_others_or_is_not_done_is_refused() {
     let server = ApiServer::start().unwrap();
     let builder = over_config_map(&server, "a").create(Create::Put);
     assert_eq!(builder.start().unwrap_err(), StartError::CreateByPut);
+    let error = over_config_map(&server, "a").watch().start().unwrap_err();
+    assert_eq!(error, StartError::WatchOfAnnotation);
     let lock = AnnotationLock::config_map().key("a/b/c");
     let builder = candidate(&server, "a").annotation_lock(lock);
     let expected = StartError::AnnotationLock("annotation");
