@@ -54,7 +54,7 @@ pub(crate) const SLOWEST_RETRY: Duration = Duration::from_secs(30);
 pub const POLLS_MAX: usize = 14;
 
 /// A candidate without a good answer for its lease duration and this much more is unreachable.
-const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
+pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
 
 /// Runs for election on one Lease, and leads.
 ///
@@ -292,6 +292,12 @@ impl<'a> Elector<'a> {
     #[must_use]
     pub const fn term(&self) -> u64 {
         self.term
+    }
+
+    /// When an answer last told the state of the lease; at first when the machine was made.
+    #[must_use]
+    pub const fn last_good_answer(&self) -> Instant {
+        self.contact.last_good()
     }
 
     /// What it was configured with.

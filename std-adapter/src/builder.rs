@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use kubelease_core::elector::{Create, Timing};
 use kubelease_core::session::UpdateMode;
-use tokio::runtime;
 use tokio::sync::mpsc;
 
 use crate::clock::{self, Clock, SharedClock};
@@ -18,6 +17,7 @@ use crate::handle::Handle;
 use crate::http::{HttpTransport, Traffic};
 use crate::identity::{random_seed, unique_identity};
 use crate::line::Line;
+use crate::place::Place;
 use crate::settings::Settings;
 use crate::state::Shared;
 use crate::task::{self, Publisher};
@@ -56,7 +56,10 @@ pub struct Builder {
     treat_own_as_foreign: bool,
     trust_renew_time: Option<Duration>,
     release_budget: Option<Duration>,
+    work_budget: Option<Duration>,
+    dedicated_thread: bool,
     patch_mode: bool,
+    watch: bool,
     clock: Option<Arc<dyn Clock>>,
 }
 
@@ -178,6 +181,15 @@ impl Builder {
         self
     }
 
+    /// Holds a watch on the lease while it is a candidate, instead of reading it every retry
+    /// period: a release is taken over within milliseconds, and a quiet candidate sends one or two
+    /// requests in five minutes. It needs the right `watch`, which Roles made for client-go do not
+    /// grant; without it, and behind proxies that hold streams back, it reads as before.
+    pub const fn watch(mut self) -> Self {
+        self.watch = true;
+        self
+    }
+
     /// Waits out a record with this identity that an earlier life left, as if it were another's.
     /// For identities that are not surely unique.
     pub const fn treat_own_as_foreign(mut self) -> Self {
@@ -199,6 +211,22 @@ impl Builder {
         self
     }
 
+    /// How long [`Handle::shutdown`] waits for work in [`Handle::leading`] before it cancels it;
+    /// the renew deadline unless said.
+    pub const fn work_budget(mut self, budget: Duration) -> Self {
+        self.work_budget = Some(budget);
+        self
+    }
+
+    /// Runs the elector on a thread of its own, with a runtime of its own: work that blocks the
+    /// caller's runtime, however long, then holds up no renewal. [`start`](Self::start) needs no
+    /// runtime then. What work can't be told while it blocks is the end of its term: it asks
+    /// [`Guard::is_valid`](crate::Guard::is_valid) before each step.
+    pub const fn dedicated_thread(mut self) -> Self {
+        self.dedicated_thread = true;
+        self
+    }
+
     /// The clock that decides; the system's unless said.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
@@ -206,11 +234,13 @@ impl Builder {
     }
 
     /// Checks all settings and starts the elector, as one task of the tokio runtime it is called
-    /// in. The runtime needs its I/O and time drivers (`enable_all`).
+    /// in, unless it has a [`dedicated_thread`](Self::dedicated_thread). The runtime needs its I/O
+    /// and time drivers (`enable_all`).
     ///
     /// # Errors
     /// [`StartError`] names the setting that is wrong; nothing runs then.
     pub fn start(self) -> Result<Handle, StartError> {
+        let work_budget = self.work_budget;
         let clock = self
             .clock
             .clone()
@@ -221,19 +251,30 @@ impl Builder {
         let timeout = self.timing.request_timeout.into();
         let line = Line::new(&connection, clock.clone(), timeout);
         let line = line.map_err(StartError::Connection)?;
+        let dedicated_thread = self.dedicated_thread;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
         settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;
-        let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        let runtime = Place::of(dedicated_thread)?;
 
+        let timing = settings.timing;
         let traffic = Traffic::default();
         let transport = HttpTransport::new(line, traffic.clone());
         let (sender, receiver) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::new(Arc::clone(&clock.0)));
+        let shared = Arc::new(Shared::new(Arc::clone(&clock.0), timing));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);
         let identity = settings.identity.clone();
-        let task = runtime.spawn(task::run(settings, transport, clock, publisher));
-        Ok(Handle::new(shared, sender, task, identity, traffic))
+        let task = task::run(settings, transport, clock, publisher);
+        let task = runtime.spawn(task, &shared)?;
+        let work_budget = work_budget.unwrap_or_else(|| timing.renew_deadline.into());
+        Ok(Handle::new(
+            shared,
+            sender,
+            task,
+            identity,
+            traffic,
+            work_budget,
+        ))
     }
 
     /// The way to the server, with what was said about it here.
@@ -262,6 +303,7 @@ impl Builder {
             trust_renew_time: self.trust_renew_time,
             release_budget: self.release_budget,
             patch_mode: self.patch_mode,
+            watch: self.watch,
             seed: random_seed()?,
         })
     }

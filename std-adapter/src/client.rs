@@ -133,6 +133,12 @@ impl ApiAnswer {
         self.0.status().as_u16()
     }
 
+    /// A header, by its name in any case; `None` where there is none, or no text in it.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.0.headers().get(name)?.to_str().ok()
+    }
+
     /// The next part of the body, of any length; `None` at its end. A watch is read by this.
     ///
     /// # Errors

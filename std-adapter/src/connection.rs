@@ -27,6 +27,7 @@ pub use self::error::ConnectionError;
 pub(crate) use self::exec::Plugin;
 #[cfg(feature = "own-client")]
 pub(crate) use self::given::GivenClient;
+pub(crate) use self::in_cluster::NAMESPACE_FILE;
 pub(crate) use self::pem::{Material, bearer};
 pub(crate) use self::route::Route;
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub enum StartError {
     NoRuntime,
     /// The operating system gives no random bytes for identity and jitter.
     NoRandomness,
+    /// The operating system gives no thread, or no event queue for one.
+    NoThread,
 }
 
 impl fmt::Display for StartError {
@@ -46,6 +48,10 @@ impl fmt::Display for StartError {
             Self::NoRandomness => {
                 f.write_str("expected random bytes from the operating system, found none")
             }
+            Self::NoThread => f.write_str(
+                "dedicated_thread: expected a thread and its event queue from the operating \
+                 system, found none",
+            ),
         }
     }
 }
@@ -56,7 +62,11 @@ impl Error for StartError {
             Self::Connection(error) => Some(error),
             Self::Path(error) => Some(error),
             Self::Config(error) => Some(error),
-            Self::Missing(_) | Self::NoClock | Self::NoRuntime | Self::NoRandomness => None,
+            Self::Missing(_)
+            | Self::NoClock
+            | Self::NoRuntime
+            | Self::NoRandomness
+            | Self::NoThread => None,
         }
     }
 }
@@ -70,6 +80,9 @@ pub enum ShutdownError {
     TaskDied,
     /// The task ended at a request that it could not write.
     Request(RequestError),
+    /// Work went on although it was cancelled, so nothing was released: another must not lead
+    /// before it has ended, or the lease has run out.
+    WorkStuck,
 }
 
 impl fmt::Display for ShutdownError {
@@ -79,6 +92,9 @@ impl fmt::Display for ShutdownError {
                 f.write_str("expected the elector's task to stop when asked, found it dead")
             }
             Self::Request(error) => write!(f, "expected a request to be written: {error}"),
+            Self::WorkStuck => f.write_str(
+                "expected cancelled work to end, found it going on; the lease was not released",
+            ),
         }
     }
 }
@@ -86,7 +102,7 @@ impl fmt::Display for ShutdownError {
 impl Error for ShutdownError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::TaskDied => None,
+            Self::TaskDied | Self::WorkStuck => None,
             Self::Request(error) => Some(error),
         }
     }

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::command::Stage;
-use crate::process::{Job, kubelease, output};
+use crate::process::{Job, dev_server, kubelease, output};
 
 /// Runs a command against `server`.
 fn on(server: &ApiServer, words: &[&str]) -> Output {
@@ -179,12 +179,8 @@ fn a_forced_release_takes_the_lease_from_the_dead_and_not_from_the_living() {
 
 #[test]
 fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
-    let mut command = kubelease(["dev-server", "--token", "secret", "--namespace", "plant"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut url = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut url).unwrap();
-    let url = url.trim();
+    let (mut server, url) = dev_server(&["--token", "secret", "--namespace", "plant"]);
+    let url = url.as_str();
     let run = |token: &str| {
         let words = [
             "run", "-q", "--server", url, "--lease", "plant/x", "--token", token,
@@ -195,8 +191,23 @@ fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
     let output = output(&["status", "plant/x", "--server", url, "--token", "other"]);
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("401"), "{output:?}");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+}
+
+#[test]
+fn a_dev_server_with_tls_is_trusted_by_its_authority_alone() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dev-server.crt");
+    let ca = file.to_str().unwrap();
+    let (_server, url) = dev_server(&["--tls-ca", ca]);
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let words = ["run", "-q", "--server", &url, "--lease", "default/x"];
+    let run = output(&[&words[..], &["--ca", ca, "--", "echo", "leading"]].concat());
+    assert_eq!((code(&run), text(&run.stdout)), (0, "leading\n"));
+    let status = output(&["status", "default/x", "--server", &url]);
+    assert_eq!(code(&status), 1);
+    assert!(text(&status.stderr).contains("certificate"), "{status:?}");
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

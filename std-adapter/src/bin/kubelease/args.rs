@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
+use crate::heartbeat::HeartbeatArgs;
 use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     /// Run a command while this process leads, and at no other time.
     #[cfg(target_os = "linux")]
     Run(Box<RunArgs>),
+    /// Beat a lease that says that its holder lives, such as a Node's.
+    Heartbeat(HeartbeatArgs),
     /// Give a lease up whose holder has ended, so that others need not wait.
     Release(ReleaseArgs),
     /// Show one lease: who holds it, and whether it changes.

@@ -5,10 +5,12 @@ mod args;
 mod connect;
 mod dev_server;
 mod exit;
+mod heartbeat;
 mod lease;
 mod manual;
 #[cfg(target_os = "linux")]
 mod run;
+mod signals;
 mod simulate;
 mod timing;
 
@@ -39,6 +41,7 @@ fn dispatch(command: Command) -> Outcome {
         Command::Guard(args) => run::guard::run(args),
         #[cfg(target_os = "linux")]
         Command::Exec(args) => run::exec::run(&args),
+        Command::Heartbeat(args) => heartbeat::run(&args),
         Command::Release(args) => lease::release(&args),
         Command::Status(args) => lease::status(&args),
         Command::List(args) => lease::list(&args),
