@@ -113,7 +113,8 @@ def calls(cross, member):
             current = graph.setdefault(begin[1], set())
         elif line.startswith("RELOCATION RECORDS"):
             current = None
-        elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)", line)):
+        # A place inside a function is where one of its own jumps goes.
+        elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)$", line)):
             current.add(to[1].removeprefix(".text."))
     return graph
 
