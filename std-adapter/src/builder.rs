@@ -10,6 +10,8 @@ use kubelease_core::elector::{Create, Timing};
 use kubelease_core::session::UpdateMode;
 use tokio::sync::mpsc;
 
+#[cfg(feature = "annotation-lock")]
+use crate::annotation::{AnnotationLock, AnnotationTransport};
 use crate::clock::{self, Clock, SharedClock};
 use crate::connection::{Connection, ConnectionError};
 use crate::error::StartError;
@@ -61,6 +63,8 @@ pub struct Builder {
     patch_mode: bool,
     watch: bool,
     clock: Option<Arc<dyn Clock>>,
+    #[cfg(feature = "annotation-lock")]
+    lock: Option<AnnotationLock>,
 }
 
 impl Builder {
@@ -233,6 +237,14 @@ impl Builder {
         self
     }
 
+    /// Keeps the record in an annotation of another object instead of a Lease.
+    /// [`name`](Self::name) and [`namespace`](Self::namespace) are those of that object.
+    #[cfg(feature = "annotation-lock")]
+    pub fn annotation_lock(mut self, lock: AnnotationLock) -> Self {
+        self.lock = Some(lock);
+        self
+    }
+
     /// Checks all settings and starts the elector, as one task of the tokio runtime it is called
     /// in, unless it has a [`dedicated_thread`](Self::dedicated_thread). The runtime needs its I/O
     /// and time drivers (`enable_all`).
@@ -240,6 +252,8 @@ impl Builder {
     /// # Errors
     /// [`StartError`] names the setting that is wrong; nothing runs then.
     pub fn start(self) -> Result<Handle, StartError> {
+        #[cfg(feature = "annotation-lock")]
+        let lock = self.checked_lock()?;
         let work_budget = self.work_budget;
         let clock = self
             .clock
@@ -264,8 +278,21 @@ impl Builder {
         let shared = Arc::new(Shared::new(Arc::clone(&clock.0), timing));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);
         let identity = settings.identity.clone();
-        let task = task::run(settings, transport, clock, publisher);
-        let task = runtime.spawn(task, &shared)?;
+        #[cfg(feature = "annotation-lock")]
+        let task = match lock {
+            Some(lock) => {
+                let (namespace, name) = (settings.namespace.clone(), settings.name.clone());
+                let transport = AnnotationTransport::new(transport, lock, namespace, name);
+                let task = task::run(settings, transport, clock, publisher);
+                runtime.spawn(task, &shared)?
+            }
+            None => {
+                let task = task::run(settings, transport, clock, publisher);
+                runtime.spawn(task, &shared)?
+            }
+        };
+        #[cfg(not(feature = "annotation-lock"))]
+        let task = runtime.spawn(task::run(settings, transport, clock, publisher), &shared)?;
         let work_budget = work_budget.unwrap_or_else(|| timing.renew_deadline.into());
         Ok(Handle::new(
             shared,
@@ -282,13 +309,38 @@ impl Builder {
         let way = self.way.as_ref().map(Way::connection).transpose();
         let way = way.map_err(StartError::Connection)?.unwrap_or_default();
         let connection = way.with(self.connection.clone());
-        if connection.server_url().is_none() {
+        if !connection.leads_anywhere() {
             return Err(StartError::Missing("server"));
         }
         Ok(connection)
     }
 
+    #[cfg(feature = "annotation-lock")]
+    fn checked_lock(&self) -> Result<Option<AnnotationLock>, StartError> {
+        let Some(lock) = &self.lock else {
+            return Ok(None);
+        };
+        lock.check()?;
+        if self.create == Create::Put {
+            return Err(StartError::CreateByPut);
+        }
+        if self.watch {
+            return Err(StartError::WatchOfAnnotation);
+        }
+        Ok(Some(lock.clone()))
+    }
+
+    /// Where the object is. One without a namespace has it in no path: any will do.
+    fn default_namespace<'n>(&self, found: Option<&'n str>) -> Option<&'n str> {
+        #[cfg(feature = "annotation-lock")]
+        if self.lock.as_ref().is_some_and(|lock| !lock.is_namespaced()) {
+            return Some("default");
+        }
+        found
+    }
+
     fn settings(self, namespace: Option<&str>) -> Result<Settings, StartError> {
+        let namespace = self.default_namespace(namespace);
         let namespace = self.namespace.or_else(|| namespace.map(str::to_owned));
         let prefix = self.identity_prefix.as_deref();
         let make_identity = || unique_identity(prefix);

@@ -27,6 +27,13 @@ pub enum StartError {
     NoRuntime,
     /// The operating system gives no random bytes for identity and jitter.
     NoRandomness,
+    /// A part of the annotation lock can't stand in a path or an object: its name.
+    AnnotationLock(&'static str),
+    /// An object other than a Lease is not to be created by PUT: without a version that would
+    /// write over what somebody else has just made.
+    CreateByPut,
+    /// An object other than a Lease is not watched.
+    WatchOfAnnotation,
     /// The operating system gives no thread, or no event queue for one.
     NoThread,
 }
@@ -48,6 +55,16 @@ impl fmt::Display for StartError {
             Self::NoRandomness => {
                 f.write_str("expected random bytes from the operating system, found none")
             }
+            Self::AnnotationLock(part) => write!(
+                f,
+                "annotation lock: {part}: expected one by the rules of Kubernetes, found another"
+            ),
+            Self::CreateByPut => {
+                f.write_str("create: expected POST for an annotation lock, found PUT")
+            }
+            Self::WatchOfAnnotation => {
+                f.write_str("watch: expected polling for an annotation lock, found a watch")
+            }
             Self::NoThread => f.write_str(
                 "dedicated_thread: expected a thread and its event queue from the operating \
                  system, found none",
@@ -66,6 +83,9 @@ impl Error for StartError {
             | Self::NoClock
             | Self::NoRuntime
             | Self::NoRandomness
+            | Self::AnnotationLock(_)
+            | Self::CreateByPut
+            | Self::WatchOfAnnotation
             | Self::NoThread => None,
         }
     }
@@ -136,6 +156,18 @@ mod tests {
             (
                 StartError::Config(ConfigError::Timing(TimingError::LeaseDurationZero)),
                 "identity, timing or labels: expected a lease duration of at least 1 s, found zero",
+            ),
+            (
+                StartError::AnnotationLock("plural"),
+                "annotation lock: plural: expected one by the rules of Kubernetes, found another",
+            ),
+            (
+                StartError::CreateByPut,
+                "create: expected POST for an annotation lock, found PUT",
+            ),
+            (
+                StartError::WatchOfAnnotation,
+                "watch: expected polling for an annotation lock, found a watch",
             ),
         ];
         for (error, text) in cases {

@@ -57,6 +57,8 @@
 //! clock that counts suspend; see [`Clock`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "annotation-lock")]
+mod annotation;
 mod builder;
 mod changes;
 mod client;
@@ -85,6 +87,8 @@ pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb}
 pub use kubelease_core::time::Instant;
 pub use kubelease_core::wire::path::PathError;
 
+#[cfg(feature = "annotation-lock")]
+pub use annotation::AnnotationLock;
 pub use builder::{Builder, Elector};
 pub use changes::Changes;
 pub use client::{ApiAnswer, ApiClient, ApiError};
