@@ -71,7 +71,8 @@ def text_size(cross, file):
 
 def size_of(cross, program, symbol):
     """Bytes of a variable."""
-    return int(re.search(rf"^\w+ (\w+) \w {symbol}$", run(f"{cross}nm", "-S", program), re.M)[1], 16)
+    symbols = run(f"{cross}nm", "-S", program)
+    return int(re.search(rf"^\w+ (\w+) \w {symbol}$", symbols, re.M)[1], 16)
 
 
 def linked_increments(cross, flags, folder):
