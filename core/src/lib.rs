@@ -56,6 +56,7 @@ extern crate std;
 
 mod backoff;
 mod contact;
+mod division;
 mod dns;
 #[cfg(feature = "async")]
 pub mod drive;

@@ -21,6 +21,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 pub use self::error::ConnectionError;
 #[cfg(feature = "kubeconfig")]
 pub(crate) use self::exec::Plugin;
+pub(crate) use self::in_cluster::NAMESPACE_FILE;
 pub(crate) use self::pem::{Material, bearer};
 pub(crate) use self::route::Route;
 #[cfg(test)]

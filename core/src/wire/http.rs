@@ -107,6 +107,17 @@ pub struct RequestHead {
     pub body_length: usize,
 }
 
+impl RequestHead {
+    /// One that says nothing.
+    pub(crate) const EMPTY: Self = Self {
+        method: Method::Get,
+        content_type: None,
+        accept: ACCEPT,
+        target_length: 0,
+        body_length: 0,
+    };
+}
+
 /// What the headers of an answer say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Headers {

@@ -12,6 +12,7 @@ mod manual;
 mod run;
 mod signals;
 mod simulate;
+mod style;
 mod timing;
 
 use std::io::Write;

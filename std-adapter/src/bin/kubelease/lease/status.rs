@@ -12,6 +12,7 @@ use super::seen::Watcher;
 use crate::args::{Format, LeaseName, OutputArgs};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, NOT_THERE, Outcome};
+use crate::style::strong;
 
 /// Which Lease, and how long to look at it.
 #[derive(Debug, Args)]
@@ -68,7 +69,7 @@ fn table(row: &Row) -> String {
     };
     let lines = [
         ("lease", format!("{}/{}", row.namespace, row.name)),
-        ("holder", holder.to_owned()),
+        ("holder", strong(holder)),
         ("duration", row.duration()),
         ("acquired", row.ago("/spec/acquireTime")),
         ("renewed", row.ago("/spec/renewTime")),
