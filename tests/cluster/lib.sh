@@ -81,3 +81,19 @@ is_serving() {
   api "$elector" POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews \
     -H 'Content-Type: application/json' -d "$review" >/dev/null
 }
+
+# election PROGRAM FLAG...: builds all kinds of candidates, and runs a program of go/ that lets them
+# elect a leader on the running cluster, which is started if there is none.
+election() {
+  local -r program=$1
+  local -r target=${CARGO_TARGET_DIR:-$root/target}
+  shift
+  "$here/up"
+  local bin
+  bin=$("$here/build" elector work "$program")
+  cargo build --quiet --manifest-path "$root/Cargo.toml" -p kubelease-cluster --bin candidate
+  make --silent -C "$root/ffi" static
+  make --silent -C "$root/examples/c" BIN="$target" "$target/leader_curl"
+  "$bin/$program" --cluster "$cluster" --logs "$cluster-logs" --candidate "$target/debug/candidate" \
+    --leader-curl "$target/leader_curl" --elector "$bin/elector" --work "$bin/work" "$@"
+}
