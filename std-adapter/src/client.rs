@@ -43,7 +43,12 @@ impl ApiClient {
         };
         let clock = SharedClock(clock::system().ok_or_else(no_clock)?);
         let line = Line::new(connection, clock, timeout)?;
-        Ok(Self { line, timeout })
+        Ok(Self::over(line, timeout))
+    }
+
+    /// A client over a line that there is.
+    pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
+        Self { line, timeout }
     }
 
     /// Asks for what is at `target`: path and query, from the first `/`.

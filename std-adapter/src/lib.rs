@@ -68,6 +68,7 @@ mod credentials;
 mod error;
 mod guard;
 mod handle;
+mod heartbeat;
 mod http;
 mod identity;
 mod leading;
@@ -82,6 +83,9 @@ pub mod testing;
 
 pub use kubelease_core;
 pub use kubelease_core::elector::{ConfigError, Create, Health, Report, Timing, TimingError};
+pub use kubelease_core::heartbeat::{
+    Health as HeartbeatHealth, HeartbeatConfig, HeartbeatError, Retire,
+};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
@@ -99,6 +103,7 @@ pub use connection::{Connection, ConnectionError};
 pub use error::{ShutdownError, StartError};
 pub use guard::Guard;
 pub use handle::Handle;
+pub use heartbeat::{Heartbeat, HeartbeatBuilder, HeartbeatHandle, NodeHeartbeat};
 pub use identity::unique_identity;
 pub use leading::{Contender, LeadingError};
 
