@@ -19,6 +19,7 @@ use crate::http::{HttpTransport, Traffic};
 use crate::identity::{random_seed, unique_identity};
 use crate::line::Line;
 use crate::settings::Settings;
+use crate::shared_line::SharedLine;
 use crate::state::Shared;
 use crate::task::{self, Publisher};
 
@@ -220,7 +221,7 @@ impl Builder {
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
         let line = Line::new(&connection, clock.clone(), timeout);
-        let line = line.map_err(StartError::Connection)?;
+        let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
         settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;

@@ -13,6 +13,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response, StatusCode};
 
 use crate::line::Line;
+use crate::shared_line::SharedLine;
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
@@ -57,7 +58,7 @@ impl Traffic {
 /// One request at a time to one server.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
-    line: Line,
+    line: SharedLine,
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
@@ -87,7 +88,7 @@ enum Step {
 
 impl HttpTransport {
     /// A transport that has sent nothing.
-    pub(crate) const fn new(line: Line, traffic: Traffic) -> Self {
+    pub(crate) const fn new(line: SharedLine, traffic: Traffic) -> Self {
         Self {
             line,
             answer: None,
@@ -96,24 +97,6 @@ impl HttpTransport {
             is_explained: false,
             traffic,
         }
-    }
-
-    fn request(&self, request: HttpRequest<'_>) -> RequestBuilder {
-        let method = match request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Delete => reqwest::Method::DELETE,
-        };
-        let builder = self.line.request(method, request.target);
-        let mut builder = builder.header(ACCEPT, request.accept);
-        if let Some(content_type) = request.content_type {
-            builder = builder
-                .header(CONTENT_TYPE, content_type)
-                .body(request.body.to_vec());
-        }
-        builder
     }
 
     /// Keeps the words of `error` for people, and answers with its meaning for the machine.
@@ -135,13 +118,16 @@ impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
         (self.is_sent, self.is_explained) = (false, false);
-        if let Err(error) = self.line.renew().await {
-            self.explain(error.to_string());
-            return Err(Failure::NotSent);
-        }
+        let request = match self.line.request(|line| compose(line, request)).await {
+            Ok(request) => request,
+            Err(error) => {
+                self.explain(error.to_string());
+                return Err(Failure::NotSent);
+            }
+        };
         self.is_sent = true;
         self.traffic.count_request();
-        match self.request(request).send().await {
+        match request.send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
                 self.answer = Some(Answer {
@@ -222,6 +208,24 @@ impl Answer {
     }
 }
 
+fn compose(line: &Line, request: HttpRequest<'_>) -> RequestBuilder {
+    let method = match request.method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    };
+    let builder = line.request(method, request.target);
+    let mut builder = builder.header(ACCEPT, request.accept);
+    if let Some(content_type) = request.content_type {
+        builder = builder
+            .header(CONTENT_TYPE, content_type)
+            .body(request.body.to_vec());
+    }
+    builder
+}
+
 /// What people want to know of an answer: nothing where it is an ordinary one of an election.
 fn complaint(status: StatusCode) -> Option<String> {
     let ordinary =
@@ -295,8 +299,8 @@ mod tests {
     fn transport(url: Url) -> HttpTransport {
         let connection = Connection::to(url);
         let clock = SharedClock(crate::clock::system().unwrap());
-        let line = Line::new(&connection, clock, Duration::from_secs(5)).unwrap();
-        HttpTransport::new(line, Traffic::default())
+        let line = Line::new(&connection, clock.clone(), Duration::from_secs(5)).unwrap();
+        HttpTransport::new(SharedLine::new(line, clock), Traffic::default())
     }
 
     /// Sends an elector's first request.

@@ -103,7 +103,7 @@ fn client(route: &Route, credentials: &Credentials) -> Result<Client, Connection
 }
 
 /// The error and its causes, without the URL.
-fn describe(error: reqwest::Error) -> String {
+pub(crate) fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = error.source();
