@@ -17,7 +17,7 @@ mod term;
 mod timing;
 mod watch;
 
-pub use config::{Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
+pub use config::{CheckedConfig, Config, ConfigError, Create, IDENTITY_MAX, LABELS_MAX};
 pub use report::Report;
 pub use timing::{
     JITTER_PERCENT_DEFAULT, JITTER_PERCENT_MAX, MARGIN_MIN, REQUEST_TIMEOUT_DEFAULT_MAX, Timing,
@@ -32,7 +32,7 @@ use crate::machine::Machine;
 use crate::monotonic::{Monotonic, Step};
 use crate::prng::Prng;
 use crate::protocol::{
-    Event, Failure, Output, Request, RequestId, Response, StaleRequest, StopReason,
+    Action, Event, Failure, Output, Request, RequestId, Response, StaleRequest, StopReason,
 };
 use crate::renewal_clock::RenewalClock;
 use crate::time::{Duration, Instant, Now};
@@ -54,7 +54,7 @@ pub(crate) const SLOWEST_RETRY: Duration = Duration::from_secs(30);
 pub const POLLS_MAX: usize = 14;
 
 /// A candidate without a good answer for its lease duration and this much more is unreachable.
-const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
+pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
 
 /// Runs for election on one Lease, and leads.
 ///
@@ -102,11 +102,16 @@ impl<'a> Elector<'a> {
     /// # Errors
     /// [`ConfigError`] for the first thing that is wrong with `config`.
     pub fn new(config: Config<'a>, now: Now) -> Result<Self, ConfigError> {
-        config.validate()?;
+        Ok(Self::of_checked(config.checked()?, now))
+    }
+
+    /// The same, where the configuration has been checked before.
+    #[must_use]
+    pub fn of_checked(CheckedConfig(config): CheckedConfig<'a>, now: Now) -> Self {
         let clock = Monotonic::new(now.instant);
         let start = clock.latest();
         let next = Next::Retry(start);
-        Ok(Self {
+        Self {
             config,
             clock,
             renewals: RenewalClock::default(),
@@ -129,32 +134,22 @@ impl<'a> Elector<'a> {
             deletion_told: false,
             term: 0,
             fence: Fence::default(),
-        })
+        }
     }
 
     /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`; a
     /// poll before that says the same wait again.
     pub fn poll(&mut self, now: Now) -> Output<'_> {
-        self.advance(now.instant);
-        if let Some(event) = self.take_event() {
-            return Output::Event(event);
+        match self.act(now) {
+            Action::Event(event) => Output::Event(event),
+            Action::Cancel(id) => Output::Cancel(id),
+            Action::WaitUntil(instant) => Output::WaitUntil(instant),
+            Action::Done => Output::Done,
+            // What was just sent can be made again, so that the default is never taken.
+            Action::Send { .. } => self
+                .in_flight()
+                .map_or(Output::WaitUntil(now.instant), Output::Request),
         }
-        if let Some(id) = self.slot.take_cancelled() {
-            return Output::Cancel(id);
-        }
-        if matches!(self.state, State::Ended { .. }) {
-            return Output::Done;
-        }
-        if let Some(pending) = self.slot.pending() {
-            return Output::WaitUntil(pending.deadline);
-        }
-        match self.decide() {
-            Move::Wait(until) => return Output::WaitUntil(until),
-            Move::Send(act) => self.send(act, now),
-        }
-        // What was just sent can be made again, so that the second arm is never taken.
-        self.in_flight()
-            .map_or(Output::WaitUntil(now.instant), Output::Request)
     }
 
     /// Takes the answer to request `id`.
@@ -168,9 +163,7 @@ impl<'a> Elector<'a> {
         response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending = self.slot.finish(id)?;
-        self.answered(pending, response);
-        Ok(())
+        self.answered(id, &response)
     }
 
     /// Takes the news that request `id` has no answer.
@@ -288,10 +281,26 @@ impl<'a> Elector<'a> {
         }
     }
 
+    /// The bytes of [`leader`](Self::leader), none where nobody is known: less code, where the text
+    /// is only handed on.
+    #[must_use]
+    pub fn leader_bytes(&self) -> &[u8] {
+        match self.belief {
+            Belief::Leading { .. } => self.config.identity.as_bytes(),
+            Belief::Nothing => self.observed.foreign_leader_bytes(),
+        }
+    }
+
     /// How many terms this process has begun.
     #[must_use]
     pub const fn term(&self) -> u64 {
         self.term
+    }
+
+    /// When an answer last told the state of the lease; at first when the machine was made.
+    #[must_use]
+    pub const fn last_good_answer(&self) -> Instant {
+        self.contact.last_good()
     }
 
     /// What it was configured with.
@@ -357,12 +366,42 @@ impl<'a> Elector<'a> {
                 self.state = State::Contending;
                 self.attempt.next = Next::Retry(now);
             }
-            State::Releasing(release) if now >= release.until => self.budget_is_over(release),
+            State::Releasing(release) if now >= release.until => self.budget_is_over(),
             State::Contending
             | State::Finishing
             | State::Resting { .. }
             | State::Releasing(_)
             | State::Ended { .. } => {}
+        }
+    }
+
+    fn act(&mut self, now: Now) -> Action {
+        self.advance(now.instant);
+        self.next_action(now)
+    }
+
+    /// What to do next, by the time of [`advance`](Self::advance). A call of its own, so that it is
+    /// not on the stack while that runs.
+    #[inline(never)]
+    fn next_action(&mut self, now: Now) -> Action {
+        if let Some(event) = self.take_event() {
+            return Action::Event(event);
+        }
+        if let Some(id) = self.slot.take_cancelled() {
+            return Action::Cancel(id);
+        }
+        if matches!(self.state, State::Ended { .. }) {
+            return Action::Done;
+        }
+        if let Some(pending) = self.slot.pending() {
+            return Action::WaitUntil(pending.deadline);
+        }
+        match self.decide() {
+            Move::Wait(until) => Action::WaitUntil(until),
+            Move::Send(act) => {
+                let (id, deadline) = self.send(act, now);
+                Action::Send { id, deadline }
+            }
         }
     }
 
@@ -399,6 +438,10 @@ impl<'a> Elector<'a> {
 impl Machine for Elector<'_> {
     fn poll(&mut self, now: Now) -> Output<'_> {
         self.poll(now)
+    }
+
+    fn poll_action(&mut self, now: Now) -> Action {
+        self.act(now)
     }
 
     fn handle_response(

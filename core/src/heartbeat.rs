@@ -105,8 +105,9 @@ pub struct Heartbeat<C, S> {
     has_beaten: bool,
     /// When the last acknowledged beat was handed out, or the machine or its clock began.
     last_beat: Instant,
-    /// The last instant at which the host counts as alive, where it has to say so.
-    alive_until: Option<Instant>,
+    /// The last instant at which the host counts as alive, where it has to say so; the clock's
+    /// origin where it has not.
+    alive_until: Instant,
 }
 
 /// Whether the heart beats.
@@ -166,7 +167,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             readiness: Readiness::Ready,
             has_beaten: false,
             last_beat: start,
-            alive_until: None,
+            alive_until: Instant::default(),
             config,
         })
     }
@@ -239,7 +240,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         // Before time is applied: a beat that is due at this very moment is not left out.
         self.pass_time(now.instant);
         if let Some(ttl) = self.rules().liveness_ttl {
-            self.alive_until = Some(self.now().saturating_add(ttl));
+            self.alive_until = self.now().saturating_add(ttl);
             self.make_up();
         }
         self.advance(now.instant);
@@ -308,7 +309,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn is_alive(&self, at: Instant) -> bool {
-        self.rules().liveness_ttl.is_none() || self.alive_until.is_some_and(|until| at <= until)
+        let has_said = self.alive_until > Instant::default();
+        self.rules().liveness_ttl.is_none() || (has_said && at <= self.alive_until)
     }
 
     /// Lets time pass: everything that ends by itself ends here, before anything else happens.
@@ -342,10 +344,10 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.pace.begin_at(now);
         self.has_beaten = false;
         self.last_beat = now;
-        if self.alive_until.take().is_some()
+        if self.alive_until > Instant::default()
             && let Some(ttl) = self.rules().liveness_ttl
         {
-            self.alive_until = Some(now.saturating_add(ttl));
+            self.alive_until = now.saturating_add(ttl);
         }
         let until = now.saturating_add(self.rules().retire_budget);
         if let State::Retiring(retiring) = &mut self.state {
@@ -430,6 +432,6 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_hearts_fit_into_forty_megabytes() {
-        assert!(size_of::<Heartbeat<&HeartbeatConfig, &str>>() <= 400);
+        assert!(size_of::<Heartbeat<&HeartbeatConfig, &str>>() <= 392);
     }
 }

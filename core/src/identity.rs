@@ -20,10 +20,14 @@ pub(crate) fn check(identity: &str) -> Result<(), IdentityFault> {
     if identity.len() > IDENTITY_MAX {
         return Err(IdentityFault::TooLong);
     }
-    let refused = |c: char| c.is_control() || c == '"' || c == '\\';
-    if identity.contains(refused) {
-        Err(IdentityFault::Character)
-    } else {
-        Ok(())
+    // The second half of the control characters has two bytes, of which the first is 0xc2.
+    let mut before = 0;
+    for byte in identity.bytes() {
+        let is_control = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0);
+        if is_control || byte == b'"' || byte == b'\\' {
+            return Err(IdentityFault::Character);
+        }
+        before = byte;
     }
+    Ok(())
 }

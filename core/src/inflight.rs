@@ -35,7 +35,7 @@ impl<K> InFlight<K> {
     }
 
     /// Hands a request out.
-    pub(crate) fn start(&mut self, sent: Instant, deadline: Instant, kind: K) {
+    pub(crate) fn start(&mut self, sent: Instant, deadline: Instant, kind: K) -> RequestId {
         self.last = self.last.wrapping_add(1);
         let id = RequestId::from_number(self.last);
         self.pending = Some(Pending {
@@ -44,6 +44,7 @@ impl<K> InFlight<K> {
             deadline,
             kind,
         });
+        id
     }
 
     pub(crate) const fn pending(&self) -> Option<&Pending<K>> {

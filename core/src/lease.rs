@@ -5,9 +5,13 @@ use core::cmp::Ordering;
 use crate::text::{Clipped, Hash, Text, TextTooLong};
 use crate::timestamp::Timestamp;
 
-/// How much of somebody else's identity is kept: client-go's own form is a host name of at most
-/// 63 bytes, `_` and a UUID of 36.
-pub const HOLDER_PREFIX_MAX: usize = 100;
+/// How much of somebody else's identity is kept. On a 64-bit processor that is all of client-go's
+/// own form, a host name of at most 63 bytes, `_` and a UUID of 36; on smaller ones a host name.
+pub const HOLDER_PREFIX_MAX: usize = if cfg!(target_pointer_width = "64") {
+    100
+} else {
+    63
+};
 
 /// Longest `metadata.uid` that can be kept: the server makes UUIDs of 36 bytes.
 pub const UID_MAX: usize = 40;
@@ -159,6 +163,18 @@ impl RecordTime {
             Self::Absent | Self::Null => None,
         }
     }
+
+    /// Takes all that the text says into a hash.
+    fn hash_into(&self, hash: &mut Hash) {
+        let (kind, number) = match self {
+            Self::Absent => (0, 0),
+            Self::Null => (1, 0),
+            Self::Canonical(instant) => (2, instant.as_unix_micros().cast_unsigned()),
+            Self::Other { hash, .. } => (3, hash.number()),
+        };
+        hash.push_byte(kind);
+        hash.push_bytes(&number.to_le_bytes());
+    }
 }
 
 /// `spec` as it was read. Equal values mean equal raw text of all five fields.
@@ -186,35 +202,40 @@ impl RecordSpec {
         lease_transitions: None,
     };
 
-    /// Takes over another in place: on small devices a copy of it on the stack is much.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.holder.copy_from(&other.holder);
-        self.lease_duration_seconds = other.lease_duration_seconds;
-        self.acquire_time = other.acquire_time;
-        self.renew_time = other.renew_time;
-        self.lease_transitions = other.lease_transitions;
+    /// A hash of all five fields: another one shows that the spec has changed.
+    pub(crate) fn digest(&self) -> Hash {
+        let mut hash = Hash::new();
+        self.hash_into(&mut hash);
+        hash
     }
 
-    /// Takes over, in place, what a server stores for this write.
-    pub(crate) fn set_written(&mut self, spec: &LeaseSpec<'_>) {
-        let small = |number: u32| i32::try_from(number).ok();
-        self.holder.clear();
-        self.holder.push_bytes(spec.holder_identity.as_bytes());
-        self.lease_duration_seconds = small(spec.lease_duration_seconds);
-        self.acquire_time = spec
-            .acquire_time
-            .map_or(RecordTime::Absent, RecordTime::Canonical);
-        self.renew_time = RecordTime::Canonical(spec.renew_time);
-        self.lease_transitions = spec.lease_transitions.and_then(small);
+    /// Takes all five fields into a hash.
+    pub(crate) fn hash_into(&self, hash: &mut Hash) {
+        self.holder.hash_into(hash);
+        for number in [self.lease_duration_seconds, self.lease_transitions] {
+            // One that is not there is none that an `i32` can be.
+            let number = number.map_or(i64::MAX, i64::from);
+            hash.push_bytes(&number.to_le_bytes());
+        }
+        for time in [&self.acquire_time, &self.renew_time] {
+            time.hash_into(hash);
+        }
     }
 }
 
 impl From<LeaseSpec<'_>> for RecordSpec {
     /// What a server stores for this write.
     fn from(spec: LeaseSpec<'_>) -> Self {
-        let mut record = Self::EMPTY;
-        record.set_written(&spec);
-        record
+        let small = |number: u32| i32::try_from(number).ok();
+        Self {
+            holder: Holder::from(spec.holder_identity),
+            lease_duration_seconds: small(spec.lease_duration_seconds),
+            acquire_time: spec
+                .acquire_time
+                .map_or(RecordTime::Absent, RecordTime::Canonical),
+            renew_time: RecordTime::Canonical(spec.renew_time),
+            lease_transitions: spec.lease_transitions.and_then(small),
+        }
     }
 }
 
@@ -286,6 +307,12 @@ impl ResourceVersion {
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
     /// Whether there is no version.

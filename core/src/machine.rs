@@ -1,7 +1,9 @@
 //! What every machine can do, so that one session and one loop serve them all.
 
 use crate::lease::NodeRef;
-use crate::protocol::{Failure, Output, Request, RequestId, Response, StaleRequest, WatchEvent};
+use crate::protocol::{
+    Action, Failure, Output, Request, RequestId, Response, StaleRequest, WatchEvent,
+};
 use crate::time::Now;
 
 /// A state machine that is driven from outside: time and answers go in, outputs come out.
@@ -18,6 +20,18 @@ pub trait Machine {
 
     /// What to do next. Call it after every input and at the instant of the last `WaitUntil`.
     fn poll(&mut self, now: Now) -> Output<'_>;
+
+    /// The same, where the request itself is asked for later, by [`in_flight`](Self::in_flight). A
+    /// machine that makes its requests anew each time says it for less.
+    fn poll_action(&mut self, now: Now) -> Action {
+        match self.poll(now) {
+            Output::Event(event) => Action::Event(event),
+            Output::Cancel(id) => Action::Cancel(id),
+            Output::Request(Request { id, deadline, .. }) => Action::Send { id, deadline },
+            Output::WaitUntil(instant) => Action::WaitUntil(instant),
+            Output::Done => Action::Done,
+        }
+    }
 
     /// Takes the answer to request `id`.
     ///
@@ -83,6 +97,10 @@ impl<M: Machine> Machine for Lent<'_, M> {
 
     fn poll(&mut self, now: Now) -> Output<'_> {
         self.0.poll(now)
+    }
+
+    fn poll_action(&mut self, now: Now) -> Action {
+        self.0.poll_action(now)
     }
 
     fn handle_response(

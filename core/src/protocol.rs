@@ -30,6 +30,31 @@ pub enum Output<'a> {
     Done,
 }
 
+/// What a machine wants next, but for the request itself.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a driver has to handle every action"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an action that is not followed is lost: it is not said twice"]
+pub enum Action {
+    /// Something that the application may want to know. Poll again.
+    Event(Event),
+    /// The answer to this request is no longer wanted: end its connection. Poll again.
+    Cancel(RequestId),
+    /// Send this request, now. Poll again.
+    Send {
+        /// Names the request.
+        id: RequestId,
+        /// At and past this instant its answer counts as lost.
+        deadline: Instant,
+    },
+    /// Nothing to do before this instant, but for an answer or a call of the application.
+    WaitUntil(Instant),
+    /// The machine has ended.
+    Done,
+}
+
 /// Names one request of one machine; never used twice in its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(u32);

@@ -19,15 +19,14 @@ use self::outgoing::Outgoing;
 use self::store::Store;
 use self::stream::Stream;
 use crate::machine::Machine;
-use crate::protocol::{
-    Event, Failure, Operation, Output, Reply, Request, RequestId, Response, StaleRequest,
-};
+use crate::protocol::{Failure, Operation, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
 use crate::wire::http::{HttpRequest, Method, RequestHead};
 use crate::wire::path::LeasePath;
 use crate::wire::{ByteWriter, Content, OwnerWriting, Reading};
 
 pub use self::error::RequestError;
+pub use crate::protocol::Action;
 
 /// How a session changes a Lease that exists. Both ways lose nothing.
 #[expect(clippy::exhaustive_enums, reason = "there are two verbs")]
@@ -44,31 +43,6 @@ pub enum UpdateMode<'a> {
         /// answer the machine with [`Reply::TooLarge`].
         patch_when_too_large: bool,
     },
-}
-
-/// What to do next.
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a driver has to handle every action"
-)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "an action that is not followed is lost: it is not said twice"]
-pub enum Action {
-    /// Something that the application may want to know. Poll again.
-    Event(Event),
-    /// The answer to this request is no longer wanted: end its connection. Poll again.
-    Cancel(RequestId),
-    /// Send this request, now. Poll again.
-    Send {
-        /// Names the request.
-        id: RequestId,
-        /// At and past this instant its answer counts as lost.
-        deadline: Instant,
-    },
-    /// Nothing to do before this instant, but for an answer or a call of the application.
-    WaitUntil(Instant),
-    /// The machine has ended.
-    Done,
 }
 
 /// A machine, the Lease it is about, and the answer that is coming in.
@@ -104,13 +78,16 @@ impl<'a, M: Machine> Session<'a, M> {
     /// other members are not at hand as a conflict, so that the machine reads the Lease first.
     pub fn poll(&mut self, now: Now) -> Action {
         for _ in 0..REFUSALS_MAX {
-            match self.step(now) {
-                Ok(action) => return action,
-                Err((id, reply)) => {
-                    // The machine has just asked for the answer, so that it is not stale.
-                    let _ = self.machine.handle_response(now, id, Response::new(reply));
-                }
-            }
+            let action = self.machine.poll_action(now);
+            let Action::Send { id, deadline } = action else {
+                return action;
+            };
+            let Some(reply) = self.refusal() else {
+                self.timeout_ms = timeout_ms(now.instant, deadline);
+                return action;
+            };
+            // The machine has just asked for the answer, so that it is not stale.
+            let _ = self.machine.handle_response(now, id, Response::new(reply));
         }
         Action::WaitUntil(now.instant)
     }
@@ -172,7 +149,8 @@ impl<'a, M: Machine> Session<'a, M> {
     }
 
     /// The same with the time, which the stream that answers a watch needs: each line tells the
-    /// machine something. Poll after each piece.
+    /// machine something, and its waits count from `now`. So read the clock after the bytes have
+    /// come, and not before the wait for them. Poll after each piece.
     ///
     /// # Errors
     /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the
@@ -250,8 +228,7 @@ impl<'a, M: Machine> Session<'a, M> {
         id: RequestId,
         buffer: &'b mut [u8],
     ) -> Result<HttpRequest<'b>, RequestError> {
-        let outgoing = self.outgoing(id)?;
-        let head = outgoing.head();
+        let head = self.request_head(id)?;
         let needed = head.target_length.saturating_add(head.body_length);
         let too_small = RequestError::BufferTooSmall { needed };
         let (target, rest) = buffer
@@ -260,8 +237,8 @@ impl<'a, M: Machine> Session<'a, M> {
         let (body, _) = rest
             .split_at_mut_checked(head.body_length)
             .ok_or(too_small)?;
-        outgoing.write_target(&mut ByteWriter::new(target, 0));
-        outgoing.body.write(&mut ByteWriter::new(body, 0));
+        self.write_target(id, 0, target)?;
+        self.write_body(id, 0, body)?;
         Ok(HttpRequest {
             method: head.method,
             // Only ASCII is ever written there, so the default is never taken.
@@ -277,7 +254,9 @@ impl<'a, M: Machine> Session<'a, M> {
     /// # Errors
     /// [`RequestError`] where there is nothing to send.
     pub fn request_head(&self, id: RequestId) -> Result<RequestHead, RequestError> {
-        Ok(self.outgoing(id)?.head())
+        let mut head = RequestHead::EMPTY;
+        self.outgoing(id, Take::Head(&mut head))?;
+        Ok(head)
     }
 
     /// Writes the target of request `id`, path and query, from `offset` on; returns how many bytes
@@ -292,7 +271,7 @@ impl<'a, M: Machine> Session<'a, M> {
         buffer: &mut [u8],
     ) -> Result<usize, RequestError> {
         let mut out = ByteWriter::new(buffer, offset);
-        self.outgoing(id)?.write_target(&mut out);
+        self.outgoing(id, Take::Target(&mut out))?;
         Ok(out.written())
     }
 
@@ -308,31 +287,19 @@ impl<'a, M: Machine> Session<'a, M> {
         buffer: &mut [u8],
     ) -> Result<usize, RequestError> {
         let mut out = ByteWriter::new(buffer, offset);
-        self.outgoing(id)?.body.write(&mut out);
+        self.outgoing(id, Take::Body(&mut out))?;
         Ok(out.written())
     }
 
-    /// One poll of the machine: an action, or what the session answers to a request itself. It is
-    /// a call of its own so that the machine's output, which is large, is off the stack before the
-    /// machine is told.
+    /// What the session itself answers to the request in flight, where it must not be sent. A call
+    /// of its own so that the request, which is large, is off the stack before the machine is told.
     #[inline(never)]
-    fn step(&mut self, now: Now) -> Result<Action, (RequestId, Reply<'static>)> {
-        let request = match self.machine.poll(now) {
-            Output::Event(event) => return Ok(Action::Event(event)),
-            Output::Cancel(id) => return Ok(Action::Cancel(id)),
-            Output::WaitUntil(instant) => return Ok(Action::WaitUntil(instant)),
-            Output::Done => return Ok(Action::Done),
-            Output::Request(request) => request,
-        };
-        let (id, deadline) = (request.id, request.deadline);
-        if !self.stream.admits(&request.operation) {
-            return Err((id, Reply::WatchEnded));
+    fn refusal(&mut self) -> Option<Reply<'static>> {
+        let Request { operation, .. } = self.machine.in_flight()?;
+        if !self.stream.admits(&operation) {
+            return Some(Reply::WatchEnded);
         }
-        if let Some(reply) = self.store.refusal(&request.operation) {
-            return Err((id, reply));
-        }
-        self.timeout_ms = timeout_ms(now.instant, deadline);
-        Ok(Action::Send { id, deadline })
+        self.store.refusal(&operation)
     }
 
     fn check_answering(&self, id: RequestId) -> Result<(), StaleRequest> {
@@ -343,27 +310,46 @@ impl<'a, M: Machine> Session<'a, M> {
         }
     }
 
-    fn outgoing(&self, id: RequestId) -> Result<Outgoing<'_>, RequestError> {
-        let request = self.machine.in_flight().filter(|request| request.id == id);
-        let Request { operation, .. } = request.ok_or(RequestError::StaleRequest)?;
-        let watch = self.stream.query(&operation);
+    /// Takes what is wanted of request `id`. The whole of it is large, and so lies on the stack
+    /// here alone.
+    #[inline(never)]
+    fn outgoing(&self, id: RequestId, take: Take<'_, '_>) -> Result<(), RequestError> {
+        let request = self.machine.in_flight();
+        let Some(Request { operation, .. }) = request.as_ref().filter(|request| request.id == id)
+        else {
+            return Err(RequestError::StaleRequest);
+        };
+        let watch = self.stream.query(operation);
         let (mut node, mut adds_owner) = (None, false);
         if M::USES_NODES {
-            node = node_of(&operation);
-            adds_owner = adds_to_owners(&operation);
+            node = node_of(operation);
+            adds_owner = adds_to_owners(operation);
         }
         let owner = |node| M::USES_NODES.then(|| OwnerWriting::new(node));
-        let (method, body) = self.store.compose(operation, &self.path, owner)?;
-        Ok(Outgoing {
+        let method = self.store.method(operation)?;
+        let outgoing = Outgoing {
             method,
             path: &self.path,
             timeout_ms: self.timeout_ms,
-            body,
+            body: self.store.body(operation, method, &self.path, owner),
             watch,
             node,
             adds_owner: adds_owner && method == Method::Patch,
-        })
+        };
+        match take {
+            Take::Head(head) => *head = outgoing.head(),
+            Take::Target(out) => outgoing.write_target(out),
+            Take::Body(out) => outgoing.body.write(out),
+        }
+        Ok(())
     }
+}
+
+/// What is wanted of a request, and where it goes.
+enum Take<'t, 'b> {
+    Head(&'t mut RequestHead),
+    Target(&'t mut ByteWriter<'b>),
+    Body(&'t mut ByteWriter<'b>),
 }
 
 /// What a success of `operation` has in its body.

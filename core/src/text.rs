@@ -150,10 +150,24 @@ impl<const N: usize> Clipped<N> {
         }
     }
 
+    /// Takes all that is known of the text into a hash.
+    pub(crate) fn hash_into(&self, hash: &mut Hash) {
+        hash.push_bytes(&self.length.to_le_bytes());
+        hash.push_bytes(&self.prefix);
+        hash.push_bytes(&self.hash.0.to_le_bytes());
+    }
+
     /// The text, or as much of its beginning as was kept.
     #[must_use]
     pub fn as_str(&self) -> &str {
         valid_prefix(&self.prefix)
+    }
+
+    /// The bytes of [`as_str`](Self::as_str).
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        let length = utf8_length(&self.prefix);
+        self.prefix.get(..length).unwrap_or_default()
     }
 
     /// Length of the whole text in bytes.
@@ -209,24 +223,24 @@ impl<const N: usize> fmt::Debug for Clipped<N> {
     }
 }
 
-/// A running 64-bit FNV-1a hash: it tells texts apart, and is no defence against forgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A running 64-bit hash: it tells texts apart, and is no defence against forgers. It is FNV-1a
+/// but that it begins at 0, so that a device clears memory for it and copies nothing, and that
+/// bytes count from 1, so that a first one always changes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hash(u64);
 
 impl Hash {
-    /// The hash of nothing (the FNV-1a offset basis).
+    /// The hash of nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(0)
     }
 
     /// The hash of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let mut hash = Self::new();
-        for byte in bytes {
-            hash.push_byte(*byte);
-        }
+        hash.push_bytes(bytes);
         hash
     }
 
@@ -238,26 +252,72 @@ impl Hash {
 
     /// Takes one more byte in.
     pub fn push_byte(&mut self, byte: u8) {
-        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let from_one = u64::from(byte).wrapping_add(1);
+        self.0 = (self.0 ^ from_one).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    /// Takes more bytes in.
+    #[inline(never)]
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.push_byte(*byte);
+        }
     }
 }
 
-impl Default for Hash {
-    fn default() -> Self {
-        Self::new()
+/// How many bytes from the beginning are UTF-8, in whole characters. It takes a fifth of the code
+/// of the standard library's check.
+#[must_use]
+pub fn utf8_length(bytes: &[u8]) -> usize {
+    let (mut left, mut bounds) = (0_u8, ANY_TAIL);
+    let mut whole = 0_usize;
+    for (at, byte) in bytes.iter().enumerate() {
+        if let Some(fewer) = left.checked_sub(1) {
+            if *byte < bounds.0 || *byte > bounds.1 {
+                break;
+            }
+            (left, bounds) = (fewer, ANY_TAIL);
+        } else if !byte.is_ascii() {
+            let Some(tail) = utf8_tail(*byte) else {
+                break;
+            };
+            (left, bounds) = tail;
+        }
+        if left == 0 {
+            whole = at.wrapping_add(1);
+        }
     }
+    whole
+}
+
+/// The bounds of a byte in a character, but for the first and at times the second.
+pub(crate) const ANY_TAIL: (u8, u8) = (0x80, 0xbf);
+
+/// How many bytes follow `first` in a character, and the bounds of the next one (Unicode 15 table
+/// 3-7): they keep out overlong forms, surrogates and what lies past U+10FFFF. `None` where no
+/// character begins with it.
+#[inline(never)]
+pub(crate) const fn utf8_tail(first: u8) -> Option<(u8, (u8, u8))> {
+    let (least, most) = match first {
+        0xe0 => (0xa0, 0xbf),
+        0xed => (0x80, 0x9f),
+        0xf0 => (0x90, 0xbf),
+        0xf4 => (0x80, 0x8f),
+        _ => ANY_TAIL,
+    };
+    let left = match first {
+        0xc2..=0xdf => 1,
+        0xe0..=0xef => 2,
+        0xf0..=0xf4 => 3,
+        _ => return None,
+    };
+    Some((left, (least, most)))
 }
 
 /// The longest prefix of `bytes` that is UTF-8: a clipped text may end inside a character.
 fn valid_prefix(bytes: &[u8]) -> &str {
-    let valid = match core::str::from_utf8(bytes) {
-        Ok(text) => return text,
-        Err(error) => error.valid_up_to(),
-    };
-    bytes
-        .get(..valid)
-        .and_then(|prefix| core::str::from_utf8(prefix).ok())
-        .unwrap_or_default()
+    let prefix = bytes.get(..utf8_length(bytes)).unwrap_or_default();
+    core::str::from_utf8(prefix).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -292,6 +352,29 @@ mod tests {
         let clipped = Clipped::<4>::from("abcé");
         assert_eq!(clipped.as_str(), "abc");
         assert!(clipped.matches("abcé"));
+    }
+
+    #[test]
+    fn utf8_is_what_the_standard_library_takes_for_it() {
+        for first in 0..=0xff_u8 {
+            for second in 0..=0xff_u8 {
+                for tail in [&b""[..], b"\x80", b"\x80\x80", b"\xbf\xbf", b"a", b"\x80a"] {
+                    let bytes = [&[b'x', first, second], tail].concat();
+                    let expected = match core::str::from_utf8(&bytes) {
+                        Ok(text) => text.len(),
+                        Err(error) => error.valid_up_to(),
+                    };
+                    assert_eq!(utf8_length(&bytes), expected, "{}", bytes.escape_ascii());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_first_byte_changes_a_hash() {
+        for byte in 0..=0xff {
+            assert_ne!(Hash::of(&[byte]), Hash::new());
+        }
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! Wall-clock time as Kubernetes writes it (`MicroTime`): UTC, in whole microseconds.
 //!
-//! Own code, because the date libraries cost 5 to 9 KB of flash on a Cortex-M3. No 64-bit division
-//! is in it: on 32-bit processors that is a call into a further half kilobyte.
+//! Own code, because the date libraries cost 5 to 9 KB of flash on a Cortex-M3.
 
 mod civil;
 mod error;
 mod format;
 mod http_date;
-mod length;
 mod parse;
 
 use core::fmt;
+use core::num::NonZero;
 use core::str::FromStr;
 
 use self::civil::MAX_DAYS;
+use crate::division::divide;
 
 pub use self::error::{TimestampError, TimestampPart};
 pub use self::format::TimestampText;
@@ -33,34 +33,26 @@ pub use self::format::TimestampText;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Timestamp {
-    /// Days since 0001-01-01, at most [`MAX_DAYS`].
-    days: u32,
-    /// Seconds since midnight, below [`SECONDS_PER_DAY`].
-    seconds: u32,
-    /// Microseconds of the second, at most [`MAX_MICROS`].
-    micros: u32,
+    /// Microseconds since 0001-01-01T00:00:00Z, and one, so that no time at all costs no memory.
+    micros_and_one: NonZero<u64>,
 }
 
 impl Timestamp {
     /// 0001-01-01T00:00:00Z, the first instant. Kubernetes has it for "no time".
     pub const MIN: Self = Self {
-        days: 0,
-        seconds: 0,
-        micros: 0,
+        micros_and_one: NonZero::<u64>::MIN,
     };
 
     /// 9999-12-31T23:59:59.999999Z, the last instant that four digits of a year can write.
-    pub const MAX: Self = Self {
-        days: MAX_DAYS,
-        seconds: MAX_SECONDS,
-        micros: MAX_MICROS,
+    pub const MAX: Self = match Self::from_micros(MAX_MICROS) {
+        Some(last) => last,
+        None => Self::MIN,
     };
 
     /// 1970-01-01T00:00:00Z, where Unix time begins.
-    pub const UNIX_EPOCH: Self = Self {
-        days: 719_162,
-        seconds: 0,
-        micros: 0,
+    pub const UNIX_EPOCH: Self = match Self::from_micros(UNIX_EPOCH_MICROS.unsigned_abs()) {
+        Some(epoch) => epoch,
+        None => Self::MIN,
     };
 
     /// The instant `seconds` after the Unix epoch (before it, if negative) and `micros` later.
@@ -69,9 +61,15 @@ impl Timestamp {
     /// [`Self::MAX`].
     #[must_use]
     pub const fn from_unix(seconds: i64, micros: u32) -> Option<Self> {
-        match seconds.checked_add(UNIX_EPOCH_SECONDS) {
-            Some(seconds) if seconds >= 0 => Self::from_seconds(seconds as u64, micros),
-            _ => None,
+        if micros as u64 >= MICROS_PER_SECOND {
+            return None;
+        }
+        match seconds.checked_mul(MICROS_PER_SECOND as i64) {
+            Some(whole) => match whole.checked_add(micros as i64) {
+                Some(all) => Self::from_unix_micros(all),
+                None => None,
+            },
+            None => None,
         }
     }
 
@@ -80,10 +78,8 @@ impl Timestamp {
     /// `None` if that is outside [`Self::MIN`] to [`Self::MAX`].
     #[must_use]
     pub const fn from_unix_micros(micros: i64) -> Option<Self> {
-        match micros.checked_add(UNIX_EPOCH_SECONDS.wrapping_mul(1_000_000)) {
-            Some(micros) if micros >= 0 => Self::from_micros(micros as u64),
-            _ => None,
-        }
+        // What lies before the first instant or wraps becomes a number that is far too large.
+        Self::from_micros(micros.wrapping_add(UNIX_EPOCH_MICROS) as u64)
     }
 
     /// Reads an RFC 3339 timestamp, more leniently than an API server does.
@@ -124,31 +120,27 @@ impl Timestamp {
     /// Seconds since the Unix epoch, negative before it, and the microseconds after that second.
     #[must_use]
     pub const fn as_unix(self) -> (i64, u32) {
-        (
-            (self.total_seconds() as i64).wrapping_sub(UNIX_EPOCH_SECONDS),
-            self.micros,
-        )
+        let (seconds, micros) = divide(self.micros(), MICROS_PER_SECOND as u32);
+        ((seconds as i64).wrapping_sub(UNIX_EPOCH_SECONDS), micros)
     }
 
     /// Microseconds since the Unix epoch, negative before it.
     #[must_use]
     pub const fn as_unix_micros(self) -> i64 {
-        // At most 253_402_300_800 seconds, so the product is below 2^58.
-        let (seconds, micros) = self.as_unix();
-        seconds.wrapping_mul(1_000_000).wrapping_add(micros as i64)
+        (self.micros() as i64).wrapping_sub(UNIX_EPOCH_MICROS)
     }
 
     /// The text an API server takes, always with six fraction digits and `Z`.
     #[must_use]
-    pub const fn to_text(self) -> TimestampText {
+    pub fn to_text(self) -> TimestampText {
         TimestampText::new(self)
     }
 
     /// The instant `millis` milliseconds later; `None` after [`Self::MAX`].
     #[must_use]
     pub const fn checked_add_millis(self, millis: u64) -> Option<Self> {
-        match Self::from_millis(millis) {
-            Some(length) => self.plus(length),
+        match millis.checked_mul(1_000) {
+            Some(micros) => self.checked_add_micros(micros),
             None => None,
         }
     }
@@ -156,8 +148,8 @@ impl Timestamp {
     /// The instant `micros` microseconds later; `None` after [`Self::MAX`].
     #[must_use]
     pub const fn checked_add_micros(self, micros: u64) -> Option<Self> {
-        match Self::from_micros(micros) {
-            Some(length) => self.plus(length),
+        match self.micros().checked_add(micros) {
+            Some(micros) => Self::from_micros(micros),
             None => None,
         }
     }
@@ -165,8 +157,11 @@ impl Timestamp {
     /// The instant `millis` milliseconds earlier; `None` before [`Self::MIN`].
     #[must_use]
     pub const fn checked_sub_millis(self, millis: u64) -> Option<Self> {
-        match Self::from_millis(millis) {
-            Some(length) => self.minus(length),
+        match millis.checked_mul(1_000) {
+            Some(micros) => match self.micros().checked_sub(micros) {
+                Some(micros) => Self::from_micros(micros),
+                None => None,
+            },
             None => None,
         }
     }
@@ -175,19 +170,26 @@ impl Timestamp {
     /// the later one.
     #[must_use]
     pub const fn millis_since(self, earlier: Self) -> Option<u64> {
-        match self.minus(earlier) {
-            // Below 2^39 seconds, so the product is below 2^49.
-            Some(length) => {
-                let millis = (length.micros / 1000) as u64;
-                Some(
-                    length
-                        .total_seconds()
-                        .wrapping_mul(1000)
-                        .wrapping_add(millis),
-                )
-            }
+        match self.micros().checked_sub(earlier.micros()) {
+            Some(micros) => Some(divide(micros, 1_000).0),
             None => None,
         }
+    }
+
+    /// The instant `micros` microseconds after [`Self::MIN`]; `None` after [`Self::MAX`].
+    const fn from_micros(micros: u64) -> Option<Self> {
+        if micros > MAX_MICROS {
+            return None;
+        }
+        match NonZero::new(micros.wrapping_add(1)) {
+            Some(micros_and_one) => Some(Self { micros_and_one }),
+            None => None,
+        }
+    }
+
+    /// Microseconds since [`Self::MIN`].
+    const fn micros(self) -> u64 {
+        self.micros_and_one.get().wrapping_sub(1)
     }
 }
 
@@ -205,12 +207,18 @@ impl FromStr for Timestamp {
     }
 }
 
+const MICROS_PER_SECOND: u64 = 1_000_000;
 const SECONDS_PER_DAY: u32 = 86_400;
-const MAX_SECONDS: u32 = 86_399;
-const MAX_MICROS: u32 = 999_999;
+const MICROS_PER_DAY: u64 = MICROS_PER_SECOND * SECONDS_PER_DAY as u64;
+
+/// Microseconds from [`Timestamp::MIN`] to [`Timestamp::MAX`].
+const MAX_MICROS: u64 = (MAX_DAYS as u64 + 1) * MICROS_PER_DAY - 1;
 
 /// Seconds from [`Timestamp::MIN`] to the Unix epoch.
-const UNIX_EPOCH_SECONDS: i64 = Timestamp::UNIX_EPOCH.total_seconds() as i64;
+const UNIX_EPOCH_SECONDS: i64 = 719_162 * SECONDS_PER_DAY as i64;
+
+/// The same in microseconds.
+const UNIX_EPOCH_MICROS: i64 = UNIX_EPOCH_SECONDS * MICROS_PER_SECOND as i64;
 
 #[cfg(test)]
 mod tests {
@@ -231,8 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_takes_12_bytes() {
-        assert_eq!(size_of::<Timestamp>(), 12);
+    fn a_timestamp_takes_8_bytes_and_so_does_none() {
+        assert_eq!(size_of::<Timestamp>(), 8);
+        assert_eq!(size_of::<Option<Timestamp>>(), 8);
     }
 
     #[test]
@@ -392,24 +401,15 @@ mod tests {
             // Steps that share no factor with their bounds visit every second and many fractions.
             seconds = (seconds + 34_567) % SECONDS_PER_DAY;
             micros = (micros + 123_457) % 1_000_000;
-            let timestamp = Timestamp {
-                days,
-                seconds,
-                micros,
-            };
+            let unix_seconds = i64::from(days) * 86_400 + i64::from(seconds) + FIRST_SECOND;
+            let timestamp = Timestamp::from_unix(unix_seconds, micros).unwrap();
             let text = timestamp.to_text();
             assert_eq!(
                 Timestamp::parse_bytes(text.as_bytes()),
                 Ok(timestamp),
                 "{text}"
             );
-            let (unix_seconds, unix_micros) = timestamp.as_unix();
-            let expected = i64::from(days) * 86_400 + i64::from(seconds) + FIRST_SECOND;
-            assert_eq!((unix_seconds, unix_micros), (expected, micros));
-            assert_eq!(
-                Timestamp::from_unix(unix_seconds, unix_micros),
-                Some(timestamp)
-            );
+            assert_eq!(timestamp.as_unix(), (unix_seconds, micros));
         }
     }
 

@@ -18,7 +18,7 @@ mod watch;
 
 pub(crate) use self::answer::Content;
 pub use self::answer::{Answer, BODY_MAX, Reading};
-pub(crate) use self::body::Body;
+pub(crate) use self::body::{Body, LeaseBody};
 pub(crate) use self::json_writer::ByteWriter;
 pub use self::keep::Keep;
 pub(crate) use self::owner::OwnerWriting;

@@ -2,6 +2,7 @@
 
 use kubelease_core::elector::Elector;
 use kubelease_core::session::Session;
+use kubelease_core::time::Now;
 
 use crate::clock::{self, kl_now};
 use crate::config::kl_elector_config;
@@ -11,7 +12,12 @@ use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 
 /// Words of 64 bits in a kl_elector.
-pub const KL_ELECTOR_WORDS: usize = 208;
+#[cfg(target_pointer_width = "64")]
+pub const KL_ELECTOR_WORDS: usize = 184;
+
+/// Words of 64 bits in a kl_elector.
+#[cfg(target_pointer_width = "32")]
+pub const KL_ELECTOR_WORDS: usize = 164;
 
 /// An elector. The storage is the caller's: static, on a stack, in another structure. All of it
 /// is the library's, there is nothing to free, and zeroed storage is good: every call answers
@@ -68,22 +74,34 @@ pub unsafe extern "C" fn kl_elector_init(
             return Err(kl_code::KL_ERR_STORAGE);
         }
         // SAFETY: the contract of the header.
-        let (now, config) = unsafe { (clock::now(now)?, ptr::read_versioned(config)?) };
-        // SAFETY: the contract of the header: what config borrows outlives the object.
-        let (path, update) = unsafe { (config.path()?, config.update()?) };
-        // SAFETY: the same.
-        let machine = Elector::new(unsafe { config.elector()? }, now)?;
-        let inner = Inner {
-            mark: MARK,
-            busy: 0,
-            hook: Hook::NONE,
-            tally: Tally::NEW,
-            session: Session::new(machine, path, update),
-        };
+        let (now, config) = unsafe { (clock::now(now)?, ptr::versioned(config)?) };
         // SAFETY: neither NULL, nor misaligned, nor too small; the caller vouches for the rest.
-        unsafe { elector.cast::<Inner>().write(inner) };
-        Ok(())
+        unsafe { make(elector.cast(), config, now) }
     })
+}
+
+/// Writes an object. It is a call of its own so that the configuration stays where it is: taken
+/// apart into registers it is a fifth of the code.
+///
+/// # Safety
+/// `to` points to storage for it, and what `config` borrows outlives it.
+#[inline(never)]
+unsafe fn make(to: *mut Inner, config: &kl_elector_config, now: Now) -> Result<(), kl_code> {
+    // SAFETY: the contract of this function.
+    let (path, update) = unsafe { (config.path()?, config.update()?) };
+    // SAFETY: the same.
+    let config = unsafe { config.elector()? }.checked()?;
+    // Nothing fails from here on, so that all of it is made in place.
+    let inner = Inner {
+        mark: MARK,
+        busy: 0,
+        hook: Hook::NONE,
+        tally: Tally::NEW,
+        session: Session::new(Elector::of_checked(config, now), path, update),
+    };
+    // SAFETY: the same.
+    unsafe { to.write(inner) };
+    Ok(())
 }
 
 /// The least elector_size that kl_elector_init takes, at most sizeof(kl_elector): for languages

@@ -4,8 +4,9 @@
 //! mark of an object. The rest is the contract at the top of the header.
 
 use core::ffi::c_char;
-use core::mem::MaybeUninit;
 use core::slice;
+
+use kubelease_core::text::utf8_length;
 
 use crate::elector::{Inner, MARK, kl_elector};
 use crate::status::kl_code;
@@ -87,21 +88,19 @@ impl<T: Versioned> SizedOut<T> {
     }
 }
 
-/// Reads a structure that may be larger or smaller than ours. What it lacks is zero.
+/// A structure that has not grown since the first release, and may be larger than ours: no copy of
+/// it is needed then.
 ///
 /// # Safety
-/// `from` is NULL or points to a structure of as many bytes as its member `size` says.
-pub(crate) unsafe fn read_versioned<T: Versioned>(from: *const T) -> Result<T, kl_code> {
+/// `from` is NULL or points to a structure of as many bytes as its member `size` says, which stays
+/// as it is for `'a`.
+pub(crate) unsafe fn versioned<'a, T: Versioned>(from: *const T) -> Result<&'a T, kl_code> {
     // SAFETY: passed on to the caller.
-    let size = unsafe { size_of_versioned(from)? };
-    let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `from` has `size` bytes, `value` as many as its type, and it is a local of ours.
-    // All bytes of a `Versioned` are plain data, so that whatever was copied is a valid value.
-    unsafe {
-        from.cast::<u8>()
-            .copy_to_nonoverlapping(value.as_mut_ptr().cast(), size.min(size_of::<T>()));
-        Ok(value.assume_init())
+    if unsafe { size_of_versioned(from)? } < size_of::<T>() {
+        return Err(kl_code::KL_ERR_SIZE);
     }
+    // SAFETY: neither NULL nor misaligned, and as large as a `T`, whose bytes are plain data.
+    Ok(unsafe { &*from })
 }
 
 /// Reads a structure that never grows.
@@ -160,11 +159,20 @@ pub(crate) unsafe fn values<'a, T>(from: *const T, count: usize) -> Result<&'a [
 pub(crate) unsafe fn text<'a>(from: kl_str, otherwise: kl_code) -> Result<&'a str, kl_code> {
     // SAFETY: passed on to the caller.
     let bytes = unsafe { bytes(from.ptr.cast::<u8>(), from.len)? };
-    core::str::from_utf8(bytes).map_err(|_| otherwise)
+    if utf8_length(bytes) < bytes.len() {
+        return Err(otherwise);
+    }
+    // SAFETY: it is UTF-8.
+    Ok(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
 /// A view of text of ours.
 pub(crate) const fn view(text: &str) -> kl_str {
+    view_bytes(text.as_bytes())
+}
+
+/// A view of bytes of ours.
+pub(crate) const fn view_bytes(text: &[u8]) -> kl_str {
     kl_str {
         ptr: text.as_ptr().cast::<c_char>(),
         len: text.len(),

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn kl_elector_leader(
     answer(|| {
         // SAFETY: the contract of the header.
         let (out, inner) = unsafe { (Out::new(identity)?, ptr::live(elector)?) };
-        out.write(ptr::view(inner.session.machine().leader().unwrap_or("")));
+        out.write(ptr::view_bytes(inner.session.machine().leader_bytes()));
         Ok(())
     })
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use kubelease_core::elector::{Create, Timing};
 use kubelease_core::session::UpdateMode;
-use tokio::runtime;
 use tokio::sync::mpsc;
 
+#[cfg(feature = "annotation-lock")]
+use crate::annotation::{AnnotationLock, AnnotationTransport};
 use crate::clock::{self, Clock, SharedClock};
 use crate::connection::{Connection, ConnectionError};
 use crate::error::StartError;
@@ -18,6 +19,7 @@ use crate::handle::Handle;
 use crate::http::{HttpTransport, Traffic};
 use crate::identity::{random_seed, unique_identity};
 use crate::line::Line;
+use crate::place::Place;
 use crate::settings::Settings;
 use crate::shared_line::SharedLine;
 use crate::state::Shared;
@@ -57,8 +59,13 @@ pub struct Builder {
     treat_own_as_foreign: bool,
     trust_renew_time: Option<Duration>,
     release_budget: Option<Duration>,
+    work_budget: Option<Duration>,
+    dedicated_thread: bool,
     patch_mode: bool,
+    watch: bool,
     clock: Option<Arc<dyn Clock>>,
+    #[cfg(feature = "annotation-lock")]
+    lock: Option<AnnotationLock>,
 }
 
 impl Builder {
@@ -179,6 +186,15 @@ impl Builder {
         self
     }
 
+    /// Holds a watch on the lease while it is a candidate, instead of reading it every retry
+    /// period: a release is taken over within milliseconds, and a quiet candidate sends one or two
+    /// requests in five minutes. It needs the right `watch`, which Roles made for client-go do not
+    /// grant; without it, and behind proxies that hold streams back, it reads as before.
+    pub const fn watch(mut self) -> Self {
+        self.watch = true;
+        self
+    }
+
     /// Waits out a record with this identity that an earlier life left, as if it were another's.
     /// For identities that are not surely unique.
     pub const fn treat_own_as_foreign(mut self) -> Self {
@@ -200,18 +216,46 @@ impl Builder {
         self
     }
 
+    /// How long [`Handle::shutdown`] waits for work in [`Handle::leading`] before it cancels it;
+    /// the renew deadline unless said.
+    pub const fn work_budget(mut self, budget: Duration) -> Self {
+        self.work_budget = Some(budget);
+        self
+    }
+
+    /// Runs the elector on a thread of its own, with a runtime of its own: work that blocks the
+    /// caller's runtime, however long, then holds up no renewal. [`start`](Self::start) needs no
+    /// runtime then. What work can't be told while it blocks is the end of its term: it asks
+    /// [`Guard::is_valid`](crate::Guard::is_valid) before each step.
+    pub const fn dedicated_thread(mut self) -> Self {
+        self.dedicated_thread = true;
+        self
+    }
+
     /// The clock that decides; the system's unless said.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
+    /// Keeps the record in an annotation of another object instead of a Lease.
+    /// [`name`](Self::name) and [`namespace`](Self::namespace) are those of that object.
+    #[cfg(feature = "annotation-lock")]
+    pub fn annotation_lock(mut self, lock: AnnotationLock) -> Self {
+        self.lock = Some(lock);
+        self
+    }
+
     /// Checks all settings and starts the elector, as one task of the tokio runtime it is called
-    /// in. The runtime needs its I/O and time drivers (`enable_all`).
+    /// in, unless it has a [`dedicated_thread`](Self::dedicated_thread). The runtime needs its I/O
+    /// and time drivers (`enable_all`).
     ///
     /// # Errors
     /// [`StartError`] names the setting that is wrong; nothing runs then.
     pub fn start(self) -> Result<Handle, StartError> {
+        #[cfg(feature = "annotation-lock")]
+        let lock = self.checked_lock()?;
+        let work_budget = self.work_budget;
         let clock = self
             .clock
             .clone()
@@ -220,21 +264,45 @@ impl Builder {
         let clock = SharedClock(clock);
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
-        let line = Line::new(&connection, clock.clone(), timeout);
+        let line = Line::new(&connection, clock.clone(), timeout, 1);
         let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
+        let dedicated_thread = self.dedicated_thread;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
         settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;
-        let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        let runtime = Place::of(dedicated_thread)?;
 
+        let timing = settings.timing;
         let traffic = Traffic::default();
         let transport = HttpTransport::new(line, traffic.clone());
         let (sender, receiver) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::new(Arc::clone(&clock.0)));
+        let shared = Arc::new(Shared::new(Arc::clone(&clock.0), timing));
         let publisher = Publisher::new(Arc::clone(&shared), receiver);
         let identity = settings.identity.clone();
-        let task = runtime.spawn(task::run(settings, transport, clock, publisher));
-        Ok(Handle::new(shared, sender, task, identity, traffic))
+        #[cfg(feature = "annotation-lock")]
+        let task = match lock {
+            Some(lock) => {
+                let (namespace, name) = (settings.namespace.clone(), settings.name.clone());
+                let transport = AnnotationTransport::new(transport, lock, namespace, name);
+                let task = task::run(settings, transport, clock, publisher);
+                runtime.spawn(task, &shared)?
+            }
+            None => {
+                let task = task::run(settings, transport, clock, publisher);
+                runtime.spawn(task, &shared)?
+            }
+        };
+        #[cfg(not(feature = "annotation-lock"))]
+        let task = runtime.spawn(task::run(settings, transport, clock, publisher), &shared)?;
+        let work_budget = work_budget.unwrap_or_else(|| timing.renew_deadline.into());
+        Ok(Handle::new(
+            shared,
+            sender,
+            task,
+            identity,
+            traffic,
+            work_budget,
+        ))
     }
 
     /// The way to the server, with what was said about it here.
@@ -242,13 +310,38 @@ impl Builder {
         let way = self.way.as_ref().map(Way::connection).transpose();
         let way = way.map_err(StartError::Connection)?.unwrap_or_default();
         let connection = way.with(self.connection.clone());
-        if connection.server_url().is_none() {
+        if !connection.leads_anywhere() {
             return Err(StartError::Missing("server"));
         }
         Ok(connection)
     }
 
+    #[cfg(feature = "annotation-lock")]
+    fn checked_lock(&self) -> Result<Option<AnnotationLock>, StartError> {
+        let Some(lock) = &self.lock else {
+            return Ok(None);
+        };
+        lock.check()?;
+        if self.create == Create::Put {
+            return Err(StartError::CreateByPut);
+        }
+        if self.watch {
+            return Err(StartError::WatchOfAnnotation);
+        }
+        Ok(Some(lock.clone()))
+    }
+
+    /// Where the object is. One without a namespace has it in no path: any will do.
+    fn default_namespace<'n>(&self, found: Option<&'n str>) -> Option<&'n str> {
+        #[cfg(feature = "annotation-lock")]
+        if self.lock.as_ref().is_some_and(|lock| !lock.is_namespaced()) {
+            return Some("default");
+        }
+        found
+    }
+
     fn settings(self, namespace: Option<&str>) -> Result<Settings, StartError> {
+        let namespace = self.default_namespace(namespace);
         let namespace = self.namespace.or_else(|| namespace.map(str::to_owned));
         let prefix = self.identity_prefix.as_deref();
         let make_identity = || unique_identity(prefix);
@@ -263,6 +356,7 @@ impl Builder {
             trust_renew_time: self.trust_renew_time,
             release_budget: self.release_budget,
             patch_mode: self.patch_mode,
+            watch: self.watch,
             seed: random_seed()?,
         })
     }

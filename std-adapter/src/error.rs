@@ -30,6 +30,15 @@ pub enum StartError {
     NoRuntime,
     /// The operating system gives no random bytes for identity and jitter.
     NoRandomness,
+    /// A part of the annotation lock can't stand in a path or an object: its name.
+    AnnotationLock(&'static str),
+    /// An object other than a Lease is not to be created by PUT: without a version that would
+    /// write over what somebody else has just made.
+    CreateByPut,
+    /// An object other than a Lease is not watched.
+    WatchOfAnnotation,
+    /// The operating system gives no thread, or no event queue for one.
+    NoThread,
 }
 
 impl fmt::Display for StartError {
@@ -50,6 +59,20 @@ impl fmt::Display for StartError {
             Self::NoRandomness => {
                 f.write_str("expected random bytes from the operating system, found none")
             }
+            Self::AnnotationLock(part) => write!(
+                f,
+                "annotation lock: {part}: expected one by the rules of Kubernetes, found another"
+            ),
+            Self::CreateByPut => {
+                f.write_str("create: expected POST for an annotation lock, found PUT")
+            }
+            Self::WatchOfAnnotation => {
+                f.write_str("watch: expected polling for an annotation lock, found a watch")
+            }
+            Self::NoThread => f.write_str(
+                "dedicated_thread: expected a thread and its event queue from the operating \
+                 system, found none",
+            ),
         }
     }
 }
@@ -61,7 +84,14 @@ impl Error for StartError {
             Self::Path(error) => Some(error),
             Self::Config(error) => Some(error),
             Self::Heartbeat(error) => Some(error),
-            Self::Missing(_) | Self::NoClock | Self::NoRuntime | Self::NoRandomness => None,
+            Self::Missing(_)
+            | Self::NoClock
+            | Self::NoRuntime
+            | Self::NoRandomness
+            | Self::AnnotationLock(_)
+            | Self::CreateByPut
+            | Self::WatchOfAnnotation
+            | Self::NoThread => None,
         }
     }
 }
@@ -75,6 +105,9 @@ pub enum ShutdownError {
     TaskDied,
     /// The task ended at a request that it could not write.
     Request(RequestError),
+    /// Work went on although it was cancelled, so nothing was released: another must not lead
+    /// before it has ended, or the lease has run out.
+    WorkStuck,
 }
 
 impl fmt::Display for ShutdownError {
@@ -84,6 +117,9 @@ impl fmt::Display for ShutdownError {
                 f.write_str("expected the elector's task to stop when asked, found it dead")
             }
             Self::Request(error) => write!(f, "expected a request to be written: {error}"),
+            Self::WorkStuck => f.write_str(
+                "expected cancelled work to end, found it going on; the lease was not released",
+            ),
         }
     }
 }
@@ -91,7 +127,7 @@ impl fmt::Display for ShutdownError {
 impl Error for ShutdownError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::TaskDied => None,
+            Self::TaskDied | Self::WorkStuck => None,
             Self::Request(error) => Some(error),
         }
     }
@@ -125,6 +161,18 @@ mod tests {
             (
                 StartError::Config(ConfigError::Timing(TimingError::LeaseDurationZero)),
                 "identity, timing or labels: expected a lease duration of at least 1 s, found zero",
+            ),
+            (
+                StartError::AnnotationLock("plural"),
+                "annotation lock: plural: expected one by the rules of Kubernetes, found another",
+            ),
+            (
+                StartError::CreateByPut,
+                "create: expected POST for an annotation lock, found PUT",
+            ),
+            (
+                StartError::WatchOfAnnotation,
+                "watch: expected polling for an annotation lock, found a watch",
             ),
         ];
         for (error, text) in cases {

@@ -29,8 +29,8 @@ pub use self::counters::Counters;
 ///
 /// Each lease has its own schedule, from the moment it is added. What is due is served in the
 /// order in which it became due, by a bounded number of requests at a time over as many
-/// connections, and never faster than twice the pace of the schedule: so a server that was away for
-/// a minute is not met by a storm, and leases whose requests hang hold up no others. One lease
+/// connections, and never faster than 1.4 times the pace of the schedule: so a server that was away
+/// for a minute is not met by a storm, and leases whose requests hang hold up no others. One lease
 /// takes well below a kilobyte.
 ///
 /// ```no_run

@@ -1,11 +1,14 @@
 //! [`Guard`]: one term, for the work that belongs to it.
 
+use core::future::poll_fn;
+use core::pin::Pin;
 use std::sync::Arc;
 
 use kubelease_core::lease::Fence;
 use kubelease_core::time::Instant;
+use tokio_stream::Stream as _;
 
-use crate::state::Shared;
+use crate::state::{Closing, Shared};
 
 /// One term of this process, from [`Handle::guard`](crate::Handle::guard).
 ///
@@ -42,6 +45,21 @@ impl Guard {
         self.shared
             .leading_in(Some(self.term), |leading| leading.fence.clone())
             .flatten()
+    }
+
+    /// Whether [`Handle::shutdown`](crate::Handle::shutdown) waits for this work to end.
+    #[must_use]
+    pub fn is_shutdown_asked(&self) -> bool {
+        self.shared.closing() != Closing::No
+    }
+
+    /// Waits until the work had better end: a shutdown waits for it, or the term is over. Work
+    /// that has something to finish does it then, and returns.
+    pub async fn shutdown_asked(&self) {
+        let mut news = self.shared.news();
+        while !self.is_shutdown_asked() && self.is_valid() {
+            poll_fn(|context| Pin::new(&mut news).poll_next(context)).await;
+        }
     }
 
     /// The number of the term in this process, from 1.

@@ -9,10 +9,10 @@ use kubelease_core::drive::{Piece, Transport};
 use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::header::HeaderValue;
+use reqwest::{Response, StatusCode};
 
-use crate::line::Line;
+use crate::line::{Outgoing, Unanswered};
 use crate::shared_line::SharedLine;
 
 /// The headers of an answer that the core reads.
@@ -100,7 +100,7 @@ impl HttpTransport {
     }
 
     /// Keeps the words of `error` for people, and answers with its meaning for the machine.
-    fn fail(&mut self, error: reqwest::Error) -> Failure {
+    fn fail(&mut self, error: Unanswered) -> Failure {
         let failure = classify(&error);
         self.answer = None;
         let text = self.line.explain(error);
@@ -118,8 +118,15 @@ impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
         (self.is_sent, self.is_explained) = (false, false);
-        let request = match self.line.request(|line| compose(line, request)).await {
-            Ok(request) => request,
+        let outgoing = Outgoing {
+            method: &method(request.method),
+            target: request.target,
+            accept: request.accept,
+            content_type: request.content_type,
+            body: request.body,
+        };
+        let prepared = match self.line.prepare(outgoing).await {
+            Ok(prepared) => prepared,
             Err(error) => {
                 self.explain(error.to_string());
                 return Err(Failure::NotSent);
@@ -127,7 +134,7 @@ impl Transport for HttpTransport {
         };
         self.is_sent = true;
         self.traffic.count_request();
-        match request.send().await {
+        match prepared.send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
                 self.answer = Some(Answer {
@@ -148,7 +155,7 @@ impl Transport for HttpTransport {
         };
         match advanced {
             Ok(step) => self.step = step,
-            Err(error) => return Err(self.fail(error)),
+            Err(error) => return Err(self.fail(Unanswered::Ours(error))),
         }
         Ok(match &self.step {
             Step::Status(status) => Piece::Status(*status),
@@ -208,24 +215,6 @@ impl Answer {
     }
 }
 
-fn compose(line: &Line, request: HttpRequest<'_>) -> RequestBuilder {
-    let method = match request.method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Put => reqwest::Method::PUT,
-        Method::Patch => reqwest::Method::PATCH,
-        Method::Delete => reqwest::Method::DELETE,
-    };
-    let builder = line.request(method, request.target);
-    let mut builder = builder.header(ACCEPT, request.accept);
-    if let Some(content_type) = request.content_type {
-        builder = builder
-            .header(CONTENT_TYPE, content_type)
-            .body(request.body.to_vec());
-    }
-    builder
-}
-
 /// What people want to know of an answer: nothing where it is an ordinary one of an election.
 fn complaint(status: StatusCode) -> Option<String> {
     let ordinary =
@@ -234,14 +223,25 @@ fn complaint(status: StatusCode) -> Option<String> {
 }
 
 /// Whether the request can have reached the server.
-fn classify(error: &reqwest::Error) -> Failure {
-    if error.is_builder() || error.is_connect() {
+fn classify(error: &Unanswered) -> Failure {
+    match error {
         // No name, no connection or no handshake: no byte of the request was sent.
-        Failure::NotSent
-    } else if error.is_timeout() {
-        Failure::TimedOut
-    } else {
-        Failure::Unknown
+        Unanswered::Ours(error) if error.is_builder() || error.is_connect() => Failure::NotSent,
+        Unanswered::Ours(error) if error.is_timeout() => Failure::TimedOut,
+        Unanswered::Ours(_) => Failure::Unknown,
+        // Only that client knows, and says so in words alone.
+        #[cfg(feature = "own-client")]
+        Unanswered::Given(_) => Failure::Unknown,
+    }
+}
+
+const fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
     }
 }
 
@@ -260,6 +260,7 @@ mod tests {
     use super::*;
     use crate::clock::SharedClock;
     use crate::connection::{Connection, USER_AGENT};
+    use crate::line::Line;
     use crate::settings::Settings;
 
     const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
@@ -299,7 +300,7 @@ mod tests {
     fn transport(url: Url) -> HttpTransport {
         let connection = Connection::to(url);
         let clock = SharedClock(crate::clock::system().unwrap());
-        let line = Line::new(&connection, clock.clone(), Duration::from_secs(5)).unwrap();
+        let line = Line::new(&connection, clock.clone(), Duration::from_secs(5), 1).unwrap();
         HttpTransport::new(SharedLine::new(line, clock), Traffic::default())
     }
 

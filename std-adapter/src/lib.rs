@@ -44,8 +44,10 @@
 //! - [`Handle::fence`] has a token that rises with each term of the lease. A store that refuses
 //!   older tokens is safe from a leader that was paused between asking and writing.
 //! - [`Handle::guard`] is one term: invalid from its end on, also when this process leads again.
+//! - [`Handle::leading`] runs work in one term and cancels it when the term ends.
 //! - [`Handle::changes`] is a stream of events. Reading it late or never holds up no renewal.
-//! - [`Handle::shutdown`] releases the lease; dropping the handle does not. No task outlives it.
+//! - [`Handle::shutdown`] waits for that work and releases the lease; dropping the handle does not.
+//!   No task outlives it.
 //!
 //! # What it does on the network
 //!
@@ -55,6 +57,8 @@
 //! clock that counts suspend; see [`Clock`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "annotation-lock")]
+mod annotation;
 mod builder;
 mod changes;
 mod client;
@@ -67,7 +71,10 @@ mod guard;
 mod handle;
 mod http;
 mod identity;
+mod leading;
 mod line;
+pub mod openshift;
+mod place;
 mod settings;
 mod shared_line;
 mod state;
@@ -76,13 +83,15 @@ mod task;
 pub mod testing;
 
 pub use kubelease_core;
-pub use kubelease_core::elector::{ConfigError, Create, Report, Timing, TimingError};
+pub use kubelease_core::elector::{ConfigError, Create, Health, Report, Timing, TimingError};
 pub use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatError, Retire};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
 pub use kubelease_core::wire::path::PathError;
 
+#[cfg(feature = "annotation-lock")]
+pub use annotation::AnnotationLock;
 pub use builder::{Builder, Elector};
 pub use changes::Changes;
 pub use client::{ApiAnswer, ApiClient, ApiError};
@@ -95,6 +104,7 @@ pub use fleet::{AddError, Counters, Fleet, FleetBuilder, FleetEnd, FleetEvent, F
 pub use guard::Guard;
 pub use handle::Handle;
 pub use identity::unique_identity;
+pub use leading::{Contender, LeadingError};
 
 /// The programs on the front page, which have to compile.
 #[cfg(all(doctest, feature = "kubeconfig"))]

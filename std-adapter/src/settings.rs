@@ -23,6 +23,7 @@ pub(crate) struct Settings {
     pub(crate) trust_renew_time: Option<Duration>,
     pub(crate) release_budget: Option<Duration>,
     pub(crate) patch_mode: bool,
+    pub(crate) watch: bool,
     pub(crate) seed: u64,
 }
 
@@ -44,7 +45,11 @@ impl Settings {
     ) -> Result<Session<'a, Elector<'a>>, StartError> {
         let path = LeasePath::new(&self.namespace, &self.name).map_err(StartError::Path)?;
         let elector = Elector::new(self.config(labels), now).map_err(StartError::Config)?;
-        Ok(Session::new(elector, path, update))
+        let mut session = Session::new(elector, path, update);
+        if self.watch {
+            session.watch();
+        }
+        Ok(session)
     }
 
     fn config<'a>(&'a self, labels: &'a [Label<'a>]) -> Config<'a> {
@@ -81,6 +86,7 @@ impl Settings {
             trust_renew_time: None,
             release_budget: None,
             patch_mode: false,
+            watch: false,
             seed: 0,
         }
     }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use kubelease_core::drive::Clock as _;
 use kubelease_core::time::{Duration, Instant};
-use reqwest::RequestBuilder;
 use tokio::sync::Mutex;
 
 use crate::clock::SharedClock;
 use crate::connection::ConnectionError;
-use crate::line::{Line, describe};
+use crate::line::{Line, Outgoing, Prepared, Unanswered};
 
 /// How old a pool of connections has to be before it is worth dropping: what is younger was dialled
 /// after whatever went wrong. It keeps an outage that many transports notice from making a new
@@ -46,12 +45,12 @@ impl SharedLine {
         }))
     }
 
-    /// What `build` makes of the line once its credentials are fresh. Others wait meanwhile, so
-    /// that a token is fetched once for all.
-    pub(crate) async fn request(
+    /// A request with credentials that are fresh. Others wait meanwhile, so that a token is fetched
+    /// once for all.
+    pub(crate) async fn prepare(
         &self,
-        build: impl FnOnce(&Line) -> RequestBuilder,
-    ) -> Result<RequestBuilder, ConnectionError> {
+        outgoing: Outgoing<'_>,
+    ) -> Result<Prepared, ConnectionError> {
         let mut pooled = self.0.line.lock().await;
         if self.0.is_rejected.swap(false, Ordering::Relaxed) {
             pooled.line.reject();
@@ -60,15 +59,15 @@ impl SharedLine {
             pooled.reconnect(self.0.clock.now().instant);
         }
         pooled.line.renew().await?;
-        Ok(build(&pooled.line))
+        Ok(pooled.line.prepare(outgoing))
     }
 
     /// The words for a request that got no answer. Where another transport is at the credentials
     /// just now, these are without what may be wrong with them.
-    pub(crate) fn explain(&self, error: reqwest::Error) -> String {
+    pub(crate) fn explain(&self, error: Unanswered) -> String {
         match self.0.line.try_lock() {
             Ok(mut pooled) => pooled.line.explain(error),
-            Err(_) => describe(error),
+            Err(_) => error.into_text(),
         }
     }
 

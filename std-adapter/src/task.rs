@@ -1,21 +1,21 @@
 //! The task that drives one elector.
 
-use core::task::{Context, Poll, ready};
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
-use kubelease_core::drive::{self, Clock as _, Host};
+use kubelease_core::drive::{self, Clock as _, Host, Transport};
 use kubelease_core::elector::Elector;
 use kubelease_core::protocol::Event;
 use kubelease_core::session::UpdateMode;
-use kubelease_core::time::Now;
+use kubelease_core::time::{Instant, Now};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::clock::SharedClock;
-use crate::error::ShutdownError;
-use crate::http::HttpTransport;
 use crate::settings::{Settings, millis};
-use crate::state::Shared;
+use crate::state::{Closing, Shared};
 
 /// Room for all of a Lease that is not ours: a server takes 256 KiB of annotations, and little
 /// else is long. Memory that is never written is never used.
@@ -24,24 +24,26 @@ const KEEP_MAX: usize = 320 * 1024;
 /// Room for what a request has besides: target, identity, times.
 const REQUEST_MAX: usize = KEEP_MAX + 8 * 1024;
 
-/// What the task ends with.
-pub(crate) type Outcome = Result<(), ShutdownError>;
+/// How long work may take to end once it is cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// What a handle asks for.
+/// What a handle and its work ask for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Call {
     StepDown(Duration),
     StopWhenIdle,
-    Stop,
+    /// Stop when the work has ended, which may take so long.
+    Stop(Duration),
+    WorkEnded,
 }
 
 /// Runs the elector to its end.
-pub(crate) async fn run(
+pub(crate) async fn run<T: Transport>(
     settings: Settings,
-    mut transport: HttpTransport,
+    mut transport: T,
     clock: SharedClock,
     mut publisher: Publisher,
-) -> Outcome {
+) {
     let labels = settings.labels();
     let mut keep = vec![0; if settings.patch_mode { 0 } else { KEEP_MAX }];
     let update = if settings.patch_mode {
@@ -53,18 +55,20 @@ pub(crate) async fn run(
         }
     };
     let mut buffer = vec![0; REQUEST_MAX];
-    let mut session = settings
-        .session(&labels, clock.now(), update)
-        .map_err(|_| ShutdownError::TaskDied)?;
-    drive::run(
+    let Ok(mut session) = settings.session(&labels, clock.now(), update) else {
+        // It was made with the same settings before the task was; without a word it is dead.
+        return;
+    };
+    let run = drive::run(
         &mut session,
         &mut transport,
         &clock,
         &mut publisher,
         &mut buffer,
-    )
-    .await
-    .map_err(ShutdownError::Request)
+    );
+    if let Err(error) = run.await {
+        publisher.shared.fail(error);
+    }
 }
 
 /// Stands between the elector and its handles.
@@ -72,11 +76,55 @@ pub(crate) async fn run(
 pub(crate) struct Publisher {
     shared: Arc<Shared>,
     calls: UnboundedReceiver<Call>,
+    /// The end of the patience of a shutdown, while it waits for work.
+    patience: Option<Timer>,
 }
 
 impl Publisher {
     pub(crate) const fn new(shared: Arc<Shared>, calls: UnboundedReceiver<Call>) -> Self {
-        Self { shared, calls }
+        Self {
+            shared,
+            calls,
+            patience: None,
+        }
+    }
+
+    /// Renews on while work runs, for as long as `patience` lasts; otherwise stops.
+    fn shut_down(&mut self, elector: &mut Elector<'_>, now: Now, patience: Duration) {
+        self.shared.set_closing(Closing::Asked);
+        if self.shared.works() == 0 {
+            elector.stop(now);
+        } else {
+            elector.stop_when_idle(now);
+            self.patience = Some(Timer::new(&self.shared, now, patience));
+        }
+    }
+
+    /// A piece of work has ended; says whether it was the last one that a shutdown waited for.
+    fn work_ended(&mut self, elector: &mut Elector<'_>, now: Now) -> bool {
+        let is_last = self.patience.is_some() && self.shared.works() == 0;
+        if is_last {
+            self.patience = None;
+            elector.stop(now);
+        }
+        is_last
+    }
+
+    /// Goes on from asking to cancelling, and from there to giving up.
+    fn check_patience(&mut self, context: &mut Context<'_>, now: Now) {
+        while let Some(timer) = &mut self.patience {
+            if !timer.is_over(context, now) {
+                return;
+            }
+            if self.shared.closing() == Closing::Asked {
+                self.shared.set_closing(Closing::Cancelling);
+                self.patience = Some(Timer::new(&self.shared, now, CANCEL_GRACE));
+            } else {
+                // Releasing would let another lead while this work goes on.
+                self.shared.set_closing(Closing::Stuck);
+                self.patience = None;
+            }
+        }
     }
 }
 
@@ -87,16 +135,22 @@ impl Host<Elector<'_>> for Publisher {
         elector: &mut Elector<'_>,
         now: Now,
     ) -> Poll<()> {
-        let Some(call) = ready!(self.calls.poll_recv(context)) else {
-            // The handle is gone, and this task with it in a moment.
-            return Poll::Pending;
-        };
-        match call {
-            Call::StepDown(cooldown) => elector.step_down(now, millis(cooldown)),
-            Call::StopWhenIdle => elector.stop_when_idle(now),
-            Call::Stop => elector.stop(now),
+        // Where there are none any more the handle is gone, and this task with it in a moment.
+        while let Poll::Ready(Some(call)) = self.calls.poll_recv(context) {
+            match call {
+                Call::StepDown(cooldown) => elector.step_down(now, millis(cooldown)),
+                Call::StopWhenIdle => elector.stop_when_idle(now),
+                Call::Stop(patience) => self.shut_down(elector, now, patience),
+                Call::WorkEnded => {
+                    if !self.work_ended(elector, now) {
+                        continue;
+                    }
+                }
+            }
+            return Poll::Ready(());
         }
-        Poll::Ready(())
+        self.check_patience(context, now);
+        Poll::Pending
     }
 
     fn event(&mut self, elector: &Elector<'_>, event: Event) {
@@ -112,5 +166,35 @@ impl Drop for Publisher {
     /// However the task ends, by return, panic or abort, nobody must believe in it any more.
     fn drop(&mut self) {
         self.shared.end();
+    }
+}
+
+/// An instant of the elector's clock, and what wakes its task there.
+struct Timer {
+    at: Instant,
+    sleep: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Timer {
+    fn new(shared: &Shared, now: Now, length: Duration) -> Self {
+        let clock = Arc::clone(&shared.clock);
+        let at = now.instant.saturating_add(millis(length));
+        let sleep = Box::pin(async move {
+            // A sleep may end too soon.
+            while clock.now().instant < at {
+                clock.sleep_until(at).await;
+            }
+        });
+        Self { at, sleep }
+    }
+
+    fn is_over(&mut self, context: &mut Context<'_>, now: Now) -> bool {
+        now.instant >= self.at || self.sleep.as_mut().poll(context).is_ready()
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Timer").field(&self.at).finish()
     }
 }

@@ -2,12 +2,13 @@
 //! with a lease and a Node.
 
 pub mod book;
+pub mod life;
 pub mod server;
 
 use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};
 use kubelease_core::protocol::{Reply, Response};
-use kubelease_core::time::{Duration, Instant, Now};
+use kubelease_core::time::{Instant, Now};
 
 use crate::driven::Driven;
 use crate::driver::{Driver, ORIGIN};
@@ -72,15 +73,8 @@ impl Driven for Heart {
         }
     }
 
-    fn outlook(&self, now: Now) -> Vec<bool> {
-        let moments = [0, 1, 1_000, 60_000, 86_400_000].map(Duration::from_millis);
-        let is_well = |ahead| self.health(now.instant.saturating_add(ahead)) == Health::Ok;
-        let has_beaten = self.last_beat().is_some();
-        moments
-            .map(is_well)
-            .into_iter()
-            .chain([has_beaten])
-            .collect()
+    fn outlook(&self, _: Now) -> Vec<bool> {
+        vec![self.last_beat().is_some()]
     }
 
     fn named(&self) -> Option<&str> {

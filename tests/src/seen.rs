@@ -6,7 +6,6 @@ use kubelease_core::protocol::{Changes, Event, Operation, Output, Request, Reque
 use kubelease_core::time::Instant;
 
 /// One output.
-#[expect(clippy::large_enum_variant, reason = "a test makes few of them")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// An event.

@@ -30,6 +30,7 @@ pub mod queue;
 pub mod random;
 pub mod schedule;
 pub mod server;
+pub mod stream;
 pub mod totals;
 mod traffic;
 pub mod world;

@@ -238,6 +238,69 @@ fn crash_takeover_adds_the_duration_to_the_longest_time_between_two_looks() {
     }
 }
 
+/// B's record, renewed at `ms`, with the duration of `timing`.
+fn renewed(timing: Timing, version: u64, ms: u64) -> Lease {
+    let seconds = i32::try_from(timing.lease_duration.as_millis() / 1_000).unwrap();
+    held_by("B", version).duration(seconds).renewed(ms)
+}
+
+/// A candidate in watch mode that heard of B's record at 1 ms.
+fn heard(timing: Timing) -> Driver {
+    let mut e = Driver::watching(steady(timing));
+    e.settle();
+    e.take(renewed(timing, 9, 0));
+    e.settle();
+    e.go_to(1);
+    e.take(Changed(renewed(timing, 10, 1)));
+    e.settle();
+    e
+}
+
+#[test]
+fn watch_silence_is_how_long_a_stream_that_died_goes_unnoticed() {
+    let slow_looks = Timing {
+        retry_period: Duration::from_secs(9),
+        request_timeout: Duration::from_millis(500),
+        ..Timing::KUBERNETES
+    };
+    for timing in PRESETS.into_iter().chain([slow_looks]) {
+        let silence = timing.report().watch_silence.as_millis();
+        // The release comes just after the last sign of life: it is found by the look.
+        let mut e = heard(timing);
+        assert_eq!(e.wakes_at(), Some(1 + silence));
+        e.go_to(1 + silence);
+        e.settle();
+        e.take(released(11));
+        e.settle();
+        assert!(e.write().changes().is_some());
+        // A last renewal that went unheard, just after the last sign of life.
+        let mut e = heard(timing);
+        let mut store = Store::with(&renewed(timing, 11, 2));
+        let until = timing.lease_duration.as_millis() * 2;
+        let seen = run(&mut e, until, 0, |_, sent| store.serve(sent));
+        let took = seen.iter().find(|(_, text)| text == "Started 1").unwrap().0;
+        let bound = timing.lease_duration.as_millis() + silence + 1;
+        assert_eq!(took, 1 + bound, "{timing:?}");
+    }
+}
+
+#[test]
+fn while_the_stream_lives_a_crashed_leader_is_followed_after_its_duration() {
+    for timing in PRESETS {
+        let duration = timing.lease_duration.as_millis();
+        let mut e = heard(timing);
+        while e.now_ms() < 1 + duration + 1 {
+            let next = e.wakes_at().unwrap().min(1 + duration + 1);
+            e.go_to((e.now_ms() + 1_000).min(next));
+            if e.flight().watch.is_some() && e.now_ms() < e.wakes_at().unwrap_or(0) {
+                e.take(Bookmark);
+            }
+            e.settle();
+        }
+        assert_eq!(e.write().version().unwrap().resource_version.as_str(), "10");
+    }
+}
+
 #[test]
 fn slowest_retry_is_the_longest_time_between_two_refused_tries() {
     for timing in PRESETS {

@@ -6,8 +6,10 @@ use super::standing::{Criteria, Standing};
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State, StopReason};
 use crate::inflight::Pending;
-use crate::lease::{LeaseRecord, LeaseSpec, RecordSpec, Version};
-use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
+use crate::lease::{LeaseRecord, RecordSpec, Version};
+use crate::protocol::{
+    BadAnswer, Failure, Finish, Reply, RequestId, Response, StaleRequest, TroubleKind, Verb,
+};
 use crate::time::Duration;
 use crate::timestamp::Timestamp;
 
@@ -18,36 +20,35 @@ const QUICK_ROUNDS_MAX: u8 = 3;
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(1);
 
 impl Elector<'_> {
-    /// Takes the answer to `pending`. A call of its own, so that it does not lie on the stack
+    /// Takes the answer to request `id`. A call of its own, so that it does not lie on the stack
     /// while time is brought up to date.
     #[inline(never)]
-    pub(super) fn answered(&mut self, pending: Pending<Sent>, response: Response<'_>) {
+    pub(super) fn answered(
+        &mut self,
+        id: RequestId,
+        response: &Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        let pending = self.slot.finish(id)?;
         self.contact.answered();
-        let Response {
-            server_time,
-            retry_after,
-            reply,
-        } = response;
-        let (verb, written) = (verb_of(&pending.kind), pending.kind.written());
+        let (verb, is_write) = (verb_of(&pending.kind), pending.kind.is_write());
         let is_watch = verb == Verb::Watch;
+        let (server_time, retry_after) = (response.server_time, response.retry_after);
         if let Some(date) = server_time {
             self.renewals.learn_date(date, self.now());
         }
-        match reply {
-            Reply::Lease(record) => match written {
-                None if is_watch => self.unreadable(BadAnswer::NotALease, verb, false),
-                None => self.was_read(record, server_time, verb),
-                Some(written) => self.was_written(&pending, written, record),
-            },
+        match response.reply {
+            Reply::Lease(_) if is_watch => self.unreadable(BadAnswer::NotALease, verb, false),
+            Reply::Lease(record) if is_write => self.was_written(&pending, record),
+            Reply::Lease(record) => self.was_read(record, server_time, verb),
             Reply::LeaseMissing if is_watch => self.refused(TroubleKind::ApiUnavailable, verb),
             Reply::LeaseMissing => self.was_missing(verb),
-            Reply::Conflict => self.conflicted(written.is_some()),
+            Reply::Conflict => self.conflicted(is_write),
             Reply::Unauthorized => self.unauthorized(),
             Reply::Throttled => self.throttled(retry_after),
             Reply::ServerError(_) | Reply::WatchEnded => {
-                self.lost(written.is_some(), retry_after);
+                self.lost(is_write, retry_after);
             }
-            Reply::BadAnswer(bad) => self.unreadable(bad, verb, written.is_some()),
+            Reply::BadAnswer(bad) => self.unreadable(bad, verb, is_write),
             // No elector asks for that.
             Reply::Node(_) | Reply::Deleted => self.unreadable(BadAnswer::NotALease, verb, true),
             Reply::Forbidden => self.was_forbidden(verb),
@@ -62,6 +63,7 @@ impl Elector<'_> {
         if let (true, Some(hooks)) = (is_watch, self.watching.hooks) {
             (hooks.ended)(self, retry_after);
         }
+        Ok(())
     }
 
     /// Takes the news that `pending` has no answer.
@@ -69,7 +71,7 @@ impl Elector<'_> {
         self.notices.reconnect |= self.contact.note_failure();
         let may_be_done = match failure {
             Failure::NotSent => false,
-            Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),
+            Failure::Unknown | Failure::TimedOut => pending.kind.is_write(),
         };
         self.lost(may_be_done, None);
         if let (Sent::Watch { .. }, Some(hooks)) = (pending.kind, self.watching.hooks) {
@@ -88,8 +90,15 @@ impl Elector<'_> {
             self.unreadable(BadAnswer::NoVersion, verb, false);
             return;
         }
-        let now = self.now();
-        self.contact.good(verb, now);
+        self.contact.good(verb, self.now());
+        let lesson = self.learn(record, server_time);
+        self.looked(lesson);
+    }
+
+    /// What a record teaches. A call of its own, so that it does not lie on the stack while what
+    /// follows is done.
+    #[inline(never)]
+    fn learn(&mut self, record: &LeaseRecord, server_time: Option<Timestamp>) -> Lesson {
         let criteria = Criteria {
             identity: self.config.identity,
             own_is_foreign: self.config.treat_own_as_foreign,
@@ -97,10 +106,10 @@ impl Elector<'_> {
             max_skew: self.config.trust_renew_time,
             server_time,
         };
-        let lesson = self.observed.read(record, now, criteria);
+        let lesson = self.observed.read(record, self.now(), criteria);
         self.learn_times(record.spec.as_ref());
         self.tell_deletion(record.being_deleted);
-        self.looked(lesson);
+        lesson
     }
 
     /// The times of a record, for those that we write.
@@ -114,7 +123,7 @@ impl Elector<'_> {
 
     fn names_me(&self) -> bool {
         let record = self.observed.record();
-        record.is_some_and(|record| record.spec.holder.matches(self.config.identity))
+        record.is_some_and(|record| record.holder.matches(self.config.identity))
     }
 
     fn tell_deletion(&mut self, being_deleted: bool) {
@@ -123,6 +132,7 @@ impl Elector<'_> {
     }
 
     /// There is no lease: by a GET, by a write that had a condition on it, or by a watch.
+    #[inline(never)]
     pub(super) fn was_missing(&mut self, verb: Verb) {
         if verb == Verb::Create {
             self.refused(TroubleKind::ApiUnavailable, Verb::Create);
@@ -200,12 +210,14 @@ impl Elector<'_> {
     }
 
     /// A write was answered by a record: by its own, or it proves nothing.
-    fn was_written(&mut self, pending: &Pending<Sent>, written: Written, record: &LeaseRecord) {
-        let verb = verb_of(&pending.kind);
-        let Some(sent) = self.spec(&pending.kind) else {
+    #[inline(never)]
+    fn was_written(&mut self, pending: &Pending<Sent>, record: &LeaseRecord) {
+        let Some(written) = pending.kind.written() else {
             return;
         };
-        if !self.is_acknowledged(&pending.kind, &sent, record) {
+        let verb = verb_of(&pending.kind);
+        let holder = self.holder_of(&pending.kind);
+        if !self.is_acknowledged(&pending.kind, holder, written, record) {
             self.unreadable(BadAnswer::NotMyWrite, verb, true);
             return;
         }
@@ -213,7 +225,7 @@ impl Elector<'_> {
         self.contact.good(verb, now);
         self.backoff.reset();
         self.tell_deletion(record.being_deleted);
-        self.observed.wrote(record, &sent, now);
+        self.observed.wrote(record, holder, written, now);
         // A change of state cancels whatever write it leaves no room for.
         match pending.kind {
             Sent::Get | Sent::Watch { .. } => return,
@@ -241,7 +253,13 @@ impl Elector<'_> {
 
     /// The law of truth: another version than the write carried, and where a spec came back, my
     /// holder and my renewTime.
-    fn is_acknowledged(&self, kind: &Sent, sent: &LeaseSpec<'_>, record: &LeaseRecord) -> bool {
+    fn is_acknowledged(
+        &self,
+        kind: &Sent,
+        holder: &str,
+        written: Written,
+        record: &LeaseRecord,
+    ) -> bool {
         let carried = match kind {
             Sent::Get | Sent::Watch { .. } | Sent::Create(_) => None,
             Sent::Acquire(_) | Sent::Renew(_) | Sent::Release(_) => self.observed.record(),
@@ -249,8 +267,7 @@ impl Elector<'_> {
         let moved = carried
             .is_none_or(|old| old.version.resource_version != record.version.resource_version);
         let mine = record.spec.as_ref().is_none_or(|spec| {
-            spec.holder.matches(sent.holder_identity)
-                && spec.renew_time.timestamp() == Some(sent.renew_time)
+            spec.holder.matches(holder) && spec.renew_time.timestamp() == Some(written.renew_time)
         });
         moved && mine && !record.version.resource_version.is_empty()
     }

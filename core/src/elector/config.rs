@@ -57,6 +57,10 @@ pub struct Config<'a> {
     pub seed: u64,
 }
 
+/// A configuration that was checked: an elector can be made of it without fail, in place.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedConfig<'a>(pub(super) Config<'a>);
+
 /// What to do where there is no lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -106,6 +110,15 @@ impl<'a> Config<'a> {
         Ok(())
     }
 
+    /// The configuration, where [`validate`](Self::validate) finds nothing wrong with it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn checked(self) -> Result<CheckedConfig<'a>, ConfigError> {
+        self.validate()?;
+        Ok(CheckedConfig(self))
+    }
+
     pub(crate) fn release_budget(&self) -> Duration {
         self.release_budget.unwrap_or(self.timing.renew_deadline)
     }
@@ -124,28 +137,28 @@ impl From<IdentityFault> for ConfigError {
 /// The server's own rule (`IsQualifiedName` and `IsValidLabelValue` of apimachinery): a name,
 /// behind a DNS subdomain and `/` where there is one; a value is like a name, or empty.
 fn label_is_valid(label: &Label<'_>) -> bool {
-    let (prefix, name) = match label.key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, label.key),
+    let key = label.key.as_bytes();
+    let prefix_length = key.iter().position(|byte| *byte == b'/');
+    let name = match prefix_length.and_then(|length| key.split_at_checked(length)) {
+        Some((prefix, [_, name @ ..])) if is_label_prefix(prefix) => name,
+        Some(_) => return false,
+        None => key,
     };
-    prefix.is_none_or(is_label_prefix)
-        && is_label_name(name)
-        && (label.value.is_empty() || is_label_name(label.value))
+    is_label_name(name) && (label.value.is_empty() || is_label_name(label.value.as_bytes()))
 }
 
-fn is_label_prefix(text: &str) -> bool {
-    text.len() <= dns::SUBDOMAIN_MAX && dns::is_subdomain(text.as_bytes())
+fn is_label_prefix(text: &[u8]) -> bool {
+    text.len() <= dns::SUBDOMAIN_MAX && dns::is_subdomain(text)
 }
 
 /// At most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
-fn is_label_name(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+fn is_label_name(text: &[u8]) -> bool {
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    bytes.len() <= LABEL_NAME_MAX
-        && is_edge(bytes.first())
-        && is_edge(bytes.last())
-        && bytes.iter().all(is_inner)
+    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    text.len() <= LABEL_NAME_MAX
+        && is_edge(text.first())
+        && is_edge(text.last())
+        && text.iter().all(is_inner)
 }
 
 /// What is wrong with a [`Config`].

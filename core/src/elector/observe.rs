@@ -2,8 +2,11 @@
 
 use super::LATE;
 use super::standing::{self, Criteria, SentTimes, Standing};
-use crate::lease::{Holder, LeaseRecord, LeaseSpec, RecordSpec, Version};
+use super::state::Written;
+use crate::lease::{Holder, LeaseRecord, RecordSpec, Version};
+use crate::text::Hash;
 use crate::time::{Duration, Instant};
+use crate::timestamp::Timestamp;
 
 /// What is known of the lease.
 #[derive(Clone, Debug)]
@@ -30,11 +33,19 @@ pub(crate) enum Seen {
     Record,
 }
 
-/// The record last seen.
+/// The record last seen: what of it is asked for again, and the hash of its spec.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) version: Version,
-    pub(crate) spec: RecordSpec,
+    pub(crate) holder: Holder,
+    /// Tells a spec that has changed.
+    digest: Hash,
+    /// `acquireTime`, where it is one.
+    pub(crate) acquire_time: Option<Timestamp>,
+    /// `leaseTransitions`; absent and negative ones count as none.
+    pub(crate) transitions: u32,
+    /// Whether its `renewTime` was sent since somebody else's record was seen.
+    pub(crate) is_fresh: bool,
     pub(crate) standing: Standing,
     /// When our clock first saw this spec text in this object.
     pub(crate) since: Instant,
@@ -56,7 +67,11 @@ impl Observed {
             seen: Seen::Nothing,
             last: Record {
                 version: Version::default(),
-                spec: RecordSpec::EMPTY,
+                holder: Holder::new(),
+                digest: Hash::new(),
+                acquire_time: None,
+                transitions: 0,
+                is_fresh: false,
                 standing: Standing::Free,
                 since: Instant::default(),
                 wait: Duration::ZERO,
@@ -74,7 +89,8 @@ impl Observed {
         now: Instant,
         criteria: Criteria<'_>,
     ) -> Lesson {
-        let spec = record.spec.as_ref().unwrap_or(&NO_SPEC);
+        let spec = record.spec.as_ref();
+        let digest = spec.map_or_else(Hash::new, RecordSpec::digest);
         let before = self.record();
         let went_back = before.is_some_and(|old| {
             record
@@ -84,29 +100,35 @@ impl Observed {
                 == Some(core::cmp::Ordering::Less)
         });
         let unchanged = !went_back
-            && before.is_some_and(|old| old.spec == *spec && old.version.uid == record.version.uid);
-        // A record that has not moved is whose it was, however many writes got lost since.
-        let kept = self.standing().filter(|_| unchanged);
-        let standing = kept.unwrap_or_else(|| standing::standing_of(spec, &self.sent, criteria));
-        let collision = standing == Standing::Twin && self.standing() != Some(Standing::Twin);
-        let since = before.filter(|_| unchanged).map_or(now, |old| old.since);
-        let wait = standing::wait_for(spec, record.creation_timestamp, standing, criteria);
-        let new_name = Some(&spec.holder).filter(|_| standing.is_foreign());
-        let leader_changed = foreign_name(before) != new_name;
+            && before
+                .is_some_and(|old| old.digest == digest && old.version.uid == record.version.uid);
+        let mut lesson = Lesson {
+            went_back,
+            ..Lesson::default()
+        };
+        if !unchanged {
+            // A record that has not moved is whose it was, however many writes got lost since.
+            let standing = standing::standing_of(spec, &self.sent, criteria);
+            lesson.collision =
+                standing == Standing::Twin && self.standing() != Some(Standing::Twin);
+            let new_name = spec
+                .map(|spec| &spec.holder)
+                .filter(|_| standing.is_foreign());
+            lesson.leader_changed = foreign_name(before) != new_name;
+            self.last.standing = standing;
+            self.last.since = now;
+            self.last.digest = digest;
+            self.last.set_spec(spec);
+        }
+        let standing = self.last.standing;
         if standing.is_foreign() {
             self.sent.fresh = 0;
         }
+        self.last.wait = standing::wait_for(spec, record.creation_timestamp, standing, criteria);
+        self.last.is_fresh = spec.is_some_and(|spec| self.sent.has_fresh(spec.renew_time));
         self.last.version.copy_from(&record.version);
-        self.last.spec.copy_from(spec);
-        self.last.standing = standing;
-        self.last.since = since;
-        self.last.wait = wait;
         self.settle(Seen::Record);
-        Lesson {
-            leader_changed,
-            collision,
-            went_back,
-        }
+        lesson
     }
 
     /// Takes the news that there is no lease.
@@ -114,7 +136,7 @@ impl Observed {
     /// Somebody else's record that is gone is waited out in full, even where it had stood still
     /// for its duration: nothing shows that it was not renewed unseen just before its deletion.
     pub(crate) fn missing(&mut self, now: Instant, own_duration: Duration) -> Lesson {
-        let leader_changed = self.foreign_leader().is_some();
+        let leader_changed = foreign_name(self.record()).is_some();
         let seen = match &self.seen {
             Seen::Missing { since, wait } => Seen::Missing {
                 since: *since,
@@ -140,14 +162,33 @@ impl Observed {
         }
     }
 
-    /// Takes the record that a write of ours produced; `sent` where the answer has no spec.
-    pub(crate) fn wrote(&mut self, record: &LeaseRecord, sent: &LeaseSpec<'_>, now: Instant) {
+    /// Takes the record that a write of ours produced: what was written, where the answer has no
+    /// spec.
+    pub(crate) fn wrote(
+        &mut self,
+        record: &LeaseRecord,
+        holder: &str,
+        written: Written,
+        now: Instant,
+    ) {
         self.last.version.copy_from(&record.version);
         match &record.spec {
-            Some(spec) => self.last.spec.copy_from(spec),
-            None => self.last.spec.set_written(sent),
+            Some(spec) => {
+                self.last.digest = spec.digest();
+                self.last.set_spec(Some(spec));
+            }
+            None => {
+                // The hash of nothing that can be read, not even of no spec: the next look finds a
+                // change, and whose it is.
+                self.last.digest = Hash::of(b"-");
+                self.last.holder.clear();
+                self.last.holder.push_bytes(holder.as_bytes());
+                self.last.acquire_time = Some(written.acquire_time);
+                self.last.transitions = written.transitions;
+            }
         }
-        self.last.standing = if self.last.spec.holder.is_empty() {
+        self.last.is_fresh = true;
+        self.last.standing = if self.last.holder.is_empty() {
             Standing::Free
         } else {
             Standing::Mine
@@ -220,6 +261,11 @@ impl Observed {
         foreign_name(self.record()).map(Holder::as_str)
     }
 
+    /// The bytes of it, none where there is nobody.
+    pub(crate) fn foreign_leader_bytes(&self) -> &[u8] {
+        foreign_name(self.record()).map_or(&[], Holder::as_bytes)
+    }
+
     /// When this process may write itself in, by what it knows; `None` where it never may.
     pub(crate) fn takeover_at(&self) -> Option<Instant> {
         match &self.seen {
@@ -233,8 +279,18 @@ impl Observed {
     }
 }
 
-/// The `spec` of a record that has none.
-static NO_SPEC: RecordSpec = RecordSpec::EMPTY;
+impl Record {
+    /// Takes over what is asked for again.
+    fn set_spec(&mut self, spec: Option<&RecordSpec>) {
+        match spec {
+            Some(spec) => self.holder.copy_from(&spec.holder),
+            None => self.holder.clear(),
+        }
+        self.acquire_time = spec.and_then(|spec| spec.acquire_time.timestamp());
+        let transitions = spec.and_then(|spec| spec.lease_transitions);
+        self.transitions = transitions.map_or(0, |count| count.max(0).unsigned_abs());
+    }
+}
 
 /// The end of a wait. Instants are cut to whole milliseconds, so one more makes it a full one.
 fn late(since: Instant, wait: Duration) -> Instant {
@@ -249,5 +305,5 @@ fn late(since: Instant, wait: Duration) -> Instant {
 fn foreign_name(record: Option<&Record>) -> Option<&Holder> {
     record
         .filter(|record| record.standing.is_foreign())
-        .map(|record| &record.spec.holder)
+        .map(|record| &record.holder)
 }

@@ -51,8 +51,7 @@ impl Elector<'_> {
             return;
         }
         // A release of unknown outcome that is found done was done.
-        let own =
-            record.spec.holder.is_empty() && self.observed.sent.has_fresh(record.spec.renew_time);
+        let own = record.holder.is_empty() && record.is_fresh;
         let finish = if release.doubt && own {
             Finish::Released
         } else {
@@ -69,26 +68,28 @@ impl Elector<'_> {
         };
         release.doubt |= in_doubt;
         release.rounds = release.rounds.saturating_add(1);
-        let release = *release;
         if release.rounds < ROUNDS_MAX {
             return true;
         }
-        self.give_up_release(release);
+        self.give_up_release();
         false
     }
 
-    pub(super) fn budget_is_over(&mut self, release: Releasing) {
+    pub(super) fn budget_is_over(&mut self) {
         self.cancel();
-        self.give_up_release(release);
+        self.give_up_release();
     }
 
-    fn give_up_release(&mut self, release: Releasing) {
-        let finish = if release.doubt {
+    fn give_up_release(&mut self) {
+        let State::Releasing(Releasing { doubt, then, .. }) = self.state else {
+            return;
+        };
+        let finish = if doubt {
             Finish::Unknown
         } else {
             Finish::Failed
         };
-        self.released(release.then, finish);
+        self.released(then, finish);
     }
 
     /// The release has ended as `finish` says.

@@ -34,6 +34,12 @@ pub struct Report {
     /// Longest time from a crashed leader's last write to the takeover, `D + P·(1 + J) + 1 ms`;
     /// then the round trips of the GET that saw the last write, and of the PUT.
     pub crash_takeover: Duration,
+    /// In watch mode: how long a stream that died without a sign goes unnoticed, by durations as
+    /// long as these in the record: `max(P, min(D / 2, 90 s))`. While it lives, a release is seen
+    /// at once, and a crashed leader is followed `D + 1 ms` after its last write; this comes on
+    /// top of both where the stream has just died, and then a GET. Where the server refuses
+    /// streams or ends them at once, the candidate reads, and the two figures above hold.
+    pub watch_silence: Duration,
     /// Longest time between two tries of a candidate that the server keeps refusing, but for a
     /// `Retry-After`: that is obeyed up to 60 s.
     pub slowest_retry: Duration,
@@ -70,6 +76,7 @@ impl Timing {
                 .saturating_sub(p.max(self.request_timeout)),
             graceful_takeover: jittered,
             crash_takeover: d.saturating_add(jittered).saturating_add(super::LATE),
+            watch_silence: super::watch::silence(d, p),
             slowest_retry: with_jitter(p.max(super::SLOWEST_RETRY), self.jitter_percent),
             margin_is_narrow: margin < MARGIN_COMFORTABLE,
             safe_beside_client_go: margin >= CLIENT_GO_EARLY,

@@ -1,12 +1,11 @@
 //! Making requests: what each write says, and the deadline that it gets.
 
 use super::decide::Act;
-use super::observe::Record;
 use super::standing::Standing;
 use super::state::Written;
 use super::{Create, Elector, Next, Sent, State};
 use crate::lease::LeaseSpec;
-use crate::protocol::{Changes, Operation};
+use crate::protocol::{Changes, Operation, RequestId};
 use crate::time::{Instant, Now};
 use crate::timestamp::Timestamp;
 
@@ -18,8 +17,8 @@ const TRANSITIONS_MAX: u32 = i32::MAX.unsigned_abs();
 const RELEASED_SECONDS: u32 = 1;
 
 impl<'a> Elector<'a> {
-    /// Puts the request of `act` in flight.
-    pub(super) fn send(&mut self, act: Act, now: Now) {
+    /// Puts the request of `act` in flight; its id and deadline.
+    pub(super) fn send(&mut self, act: Act, now: Now) -> (RequestId, Instant) {
         let at = self.now();
         if !matches!(self.attempt.next, Next::FollowUp) {
             self.attempt.started = at;
@@ -36,15 +35,12 @@ impl<'a> Elector<'a> {
                 None => Sent::Get,
             },
             Act::Read => Sent::Get,
-            Act::Create => Sent::Create(self.write((None, 0), now)),
-            Act::Acquire => Sent::Acquire(self.write(self.taken_over(), now)),
-            Act::Renew => Sent::Renew(self.write(self.kept(), now)),
-            Act::Release => Sent::Release(self.write(self.kept(), now)),
+            Act::Create | Act::Acquire | Act::Renew | Act::Release => self.write(act, now),
         };
         // Leadership counts from the call's own instant, which clock noise may put a little
         // before the latest one.
-        self.slot
-            .start(self.clock.earliest_of(now.instant), deadline, kind);
+        let sent = self.clock.earliest_of(now.instant);
+        (self.slot.start(sent, deadline, kind), deadline)
     }
 
     /// `min(sent + timeout, leading_until)`, and within the budget of a release.
@@ -62,23 +58,33 @@ impl<'a> Elector<'a> {
             .fold(timeout, Instant::min)
     }
 
-    /// A write with the acquireTime (that of the write itself where there is none) and the
-    /// transitions of `term`.
-    fn write(&mut self, term: (Option<Timestamp>, u32), now: Now) -> Written {
+    /// A write: with its own time as acquireTime, where it begins a term, and the transitions.
+    fn write(&mut self, act: Act, now: Now) -> Sent {
+        let (acquire_time, transitions) = match act {
+            Act::Create | Act::Read | Act::Watch => (None, 0),
+            Act::Acquire => self.taken_over(),
+            Act::Renew | Act::Release => self.kept(),
+        };
         let renew_time = self.renewals.next(now, self.clock.latest());
         self.observed.sent.push(renew_time);
-        let acquire_time = term.0.unwrap_or(renew_time);
-        Written {
+        let written = Written {
             renew_time,
-            acquire_time,
-            transitions: term.1,
+            acquire_time: acquire_time.unwrap_or(renew_time),
+            transitions,
+        };
+        match act {
+            Act::Create => Sent::Create(written),
+            Act::Acquire => Sent::Acquire(written),
+            Act::Renew => Sent::Renew(written),
+            Act::Release => Sent::Release(written),
+            Act::Read | Act::Watch => Sent::Get,
         }
     }
 
     /// Times and transitions of the record's own term.
     fn kept(&self) -> (Option<Timestamp>, u32) {
         self.observed.record().map_or((None, 0), |record| {
-            (record.spec.acquire_time.timestamp(), transitions(record))
+            (record.acquire_time, record.transitions)
         })
     }
 
@@ -87,37 +93,46 @@ impl<'a> Elector<'a> {
         let Some(record) = self.observed.record() else {
             return (None, 0);
         };
-        let same = record.spec.holder.matches(self.config.identity);
+        let same = record.holder.matches(self.config.identity);
         if same && record.standing != Standing::Twin {
             return self.kept();
         }
         (
             None,
-            transitions(record).saturating_add(1).min(TRANSITIONS_MAX),
+            record.transitions.saturating_add(1).min(TRANSITIONS_MAX),
         )
     }
 
     /// What the write `kind` says; nothing where it is none.
     pub(super) fn spec(&self, kind: &Sent) -> Option<LeaseSpec<'a>> {
-        let (holder_identity, lease_duration_seconds) = match kind {
-            Sent::Release(_) => ("", RELEASED_SECONDS),
+        let written = kind.written()?;
+        let lease_duration_seconds = match kind {
+            Sent::Release(_) => RELEASED_SECONDS,
             Sent::Get
             | Sent::Watch { .. }
             | Sent::Create(_)
             | Sent::Acquire(_)
-            | Sent::Renew(_) => (
-                self.config.identity,
-                self.config.timing.lease_duration_seconds(),
-            ),
+            | Sent::Renew(_) => self.config.timing.lease_duration_seconds(),
         };
-        let written = kind.written()?;
         Some(LeaseSpec {
-            holder_identity,
+            holder_identity: self.holder_of(kind),
             lease_duration_seconds,
             acquire_time: Some(written.acquire_time),
             renew_time: written.renew_time,
             lease_transitions: Some(written.transitions),
         })
+    }
+
+    /// The holder that the write `kind` names.
+    pub(super) const fn holder_of(&self, kind: &Sent) -> &'a str {
+        match kind {
+            Sent::Release(_) => "",
+            Sent::Get
+            | Sent::Watch { .. }
+            | Sent::Create(_)
+            | Sent::Acquire(_)
+            | Sent::Renew(_) => self.config.identity,
+        }
     }
 
     /// The operation of a request in flight, made from state each time.
@@ -151,13 +166,4 @@ impl<'a> Elector<'a> {
             owner: None,
         })
     }
-}
-
-/// `leaseTransitions` of a record; absent and negative ones count as none.
-fn transitions(record: &Record) -> u32 {
-    record
-        .spec
-        .lease_transitions
-        .and_then(|count| u32::try_from(count).ok())
-        .unwrap_or(0)
 }

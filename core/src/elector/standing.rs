@@ -1,5 +1,6 @@
 //! Whose a record is, and how long it holds: pure questions about one record.
 
+use super::LATE;
 use crate::lease::{RecordSpec, RecordTime};
 use crate::time::Duration;
 use crate::timestamp::Timestamp;
@@ -76,10 +77,14 @@ impl SentTimes {
 }
 
 /// Whose a record with this spec is, given that it has changed since the last look.
-pub(crate) fn standing_of(spec: &RecordSpec, sent: &SentTimes, criteria: Criteria<'_>) -> Standing {
-    if spec.holder.is_empty() {
+pub(crate) fn standing_of(
+    spec: Option<&RecordSpec>,
+    sent: &SentTimes,
+    criteria: Criteria<'_>,
+) -> Standing {
+    let Some(spec) = spec.filter(|spec| !spec.holder.is_empty()) else {
         return Standing::Free;
-    }
+    };
     if !spec.holder.matches(criteria.identity) {
         return Standing::Foreign;
     }
@@ -105,23 +110,24 @@ pub(crate) fn standing_of(spec: &RecordSpec, sent: &SentTimes, criteria: Criteri
 /// With `trust_renew_time` a record that was long dead by the server's own clock holds no longer;
 /// its renewTime must then not lie before the lease was made, or a writer's clock is wrong.
 pub(crate) fn wait_for(
-    spec: &RecordSpec,
+    spec: Option<&RecordSpec>,
     created: Option<Timestamp>,
     standing: Standing,
     criteria: Criteria<'_>,
 ) -> Duration {
     let written = spec
-        .lease_duration_seconds
+        .and_then(|spec| spec.lease_duration_seconds)
         .and_then(|seconds| u64::try_from(seconds).ok());
     let wait = written
         .filter(|seconds| *seconds > 0)
         .map_or(criteria.own_duration, Duration::from_secs);
     let long_dead = || {
         let (skew, date) = (criteria.max_skew?, criteria.server_time?);
-        let renewed = spec.renew_time.timestamp()?;
+        let renewed = spec?.renew_time.timestamp()?;
         let plausible = renewed.checked_add_millis(skew.as_millis())? >= created?;
-        let age = Duration::from_millis(date.millis_since(renewed)?);
-        Some(plausible && age > wait.saturating_add(skew))
+        let patience = wait.saturating_add(skew).saturating_add(LATE);
+        let dead_from = renewed.checked_add_millis(patience.as_millis())?;
+        Some(plausible && date >= dead_from)
     };
     let dead = standing == Standing::Foreign && long_dead() == Some(true);
     if dead { Duration::ZERO } else { wait }

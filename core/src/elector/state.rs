@@ -133,6 +133,11 @@ pub(crate) enum Sent {
 }
 
 impl Sent {
+    /// Whether it is a write.
+    pub(crate) const fn is_write(&self) -> bool {
+        !matches!(self, Self::Get | Self::Watch { .. })
+    }
+
     /// The write, where it is one.
     pub(crate) const fn written(&self) -> Option<Written> {
         match *self {

@@ -82,7 +82,7 @@ impl Elector<'_> {
         if self
             .slot
             .cancel()
-            .is_some_and(|pending| pending.kind.written().is_some())
+            .is_some_and(|pending| pending.kind.is_write())
         {
             self.observed.doubt();
         }

@@ -101,44 +101,34 @@ impl Timing {
         let jitter =
             Duration::from_millis(u64::from(percent_of(retry_period, self.jitter_percent)));
         let two_requests = request_timeout.saturating_mul(2);
-        let relations = [
-            (lease_duration != Duration::ZERO, Bad::LeaseDurationZero),
-            (rest == 0, Bad::LeaseDurationNotWholeSeconds),
-            (i32::try_from(seconds).is_ok(), Bad::LeaseDurationTooLong),
-            (renew_deadline != Duration::ZERO, Bad::RenewDeadlineZero),
-            (retry_period != Duration::ZERO, Bad::RetryPeriodZero),
-            (request_timeout != Duration::ZERO, Bad::RequestTimeoutZero),
-            (
-                self.jitter_percent <= JITTER_PERCENT_MAX,
-                Bad::JitterTooLarge,
-            ),
-            (
-                renew_deadline < lease_duration,
-                Bad::RenewDeadlineNotBelowLeaseDuration,
-            ),
-            (
-                lease_duration.saturating_sub(renew_deadline) >= MARGIN_MIN,
-                Bad::MarginTooSmall,
-            ),
-            (
-                retry_period < renew_deadline,
-                Bad::RetryPeriodNotBelowRenewDeadline,
-            ),
-            (
-                retry_period.saturating_add(jitter) < renew_deadline,
-                Bad::JitteredRetryPeriodNotBelowRenewDeadline,
-            ),
-            (
-                retry_period.saturating_add(two_requests) <= renew_deadline,
-                Bad::RequestTimeoutLeavesNoRetry,
-            ),
-        ];
-        for (holds, error) in relations {
-            if !holds {
-                return Err(error);
-            }
-        }
-        Ok(())
+        let error = if lease_duration == Duration::ZERO {
+            Bad::LeaseDurationZero
+        } else if rest != 0 {
+            Bad::LeaseDurationNotWholeSeconds
+        } else if i32::try_from(seconds).is_err() {
+            Bad::LeaseDurationTooLong
+        } else if renew_deadline == Duration::ZERO {
+            Bad::RenewDeadlineZero
+        } else if retry_period == Duration::ZERO {
+            Bad::RetryPeriodZero
+        } else if request_timeout == Duration::ZERO {
+            Bad::RequestTimeoutZero
+        } else if self.jitter_percent > JITTER_PERCENT_MAX {
+            Bad::JitterTooLarge
+        } else if renew_deadline >= lease_duration {
+            Bad::RenewDeadlineNotBelowLeaseDuration
+        } else if lease_duration.saturating_sub(renew_deadline) < MARGIN_MIN {
+            Bad::MarginTooSmall
+        } else if retry_period >= renew_deadline {
+            Bad::RetryPeriodNotBelowRenewDeadline
+        } else if retry_period.saturating_add(jitter) >= renew_deadline {
+            Bad::JitteredRetryPeriodNotBelowRenewDeadline
+        } else if retry_period.saturating_add(two_requests) > renew_deadline {
+            Bad::RequestTimeoutLeavesNoRetry
+        } else {
+            return Ok(());
+        };
+        Err(error)
     }
 
     /// The lease duration as the record has it.

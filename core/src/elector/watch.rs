@@ -19,7 +19,7 @@ use crate::protocol::{RequestId, StaleRequest, TroubleKind, Verb, WatchEvent};
 use crate::time::{Duration, Instant, Now};
 
 /// Longest silence of a stream: a server sends a bookmark every minute, as well as it can.
-pub(super) const SILENCE_MAX: Duration = Duration::from_secs(90);
+const SILENCE_MAX: Duration = Duration::from_secs(90);
 
 /// Least time after which the server may end a stream, which a load balancer might do otherwise;
 /// up to as much again is drawn at random, so that candidates do not come back all at once
@@ -160,12 +160,16 @@ fn looked(elector: &mut Elector<'_>) {
     }
 }
 
-/// Half of what the record holds: its leader writes several times as often, so that a stream which
-/// has died unnoticed costs no more than that. At the latest when the lease may be taken.
+/// How long a stream may be silent: half of what the record holds. Its leader writes several times
+/// as often, so that a stream which has died unnoticed costs no more than that.
+pub(super) fn silence(holds: Duration, retry_period: Duration) -> Duration {
+    holds.half().min(SILENCE_MAX).max(retry_period)
+}
+
+/// The end of that silence, or when the lease may be taken.
 fn until(elector: &Elector<'_>) -> Instant {
-    let timing = &elector.config.timing;
-    let quiet = elector.observed.wait().half().min(SILENCE_MAX);
-    let dead_at = elector.now().saturating_add(quiet.max(timing.retry_period));
+    let quiet = silence(elector.observed.wait(), elector.config.timing.retry_period);
+    let dead_at = elector.now().saturating_add(quiet);
     let due_at = match elector.state {
         State::Resting { until, .. } => Some(until),
         State::Contending | State::Finishing | State::Releasing(_) | State::Ended { .. } => {

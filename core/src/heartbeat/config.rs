@@ -307,3 +307,161 @@ impl fmt::Display for HeartbeatError {
 }
 
 impl core::error::Error for HeartbeatError {}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_config_keeps_its_relations() {
+        use HeartbeatError as Bad;
+        let good = HeartbeatConfig::NODE;
+        let long = Duration::from_secs(1 << 31);
+        let table = [
+            (good, None),
+            (HeartbeatConfig::new(Duration::from_secs(1)), None),
+            (HeartbeatConfig::new(Duration::from_secs(3_600)), None),
+            (
+                HeartbeatConfig::new(Duration::ZERO),
+                Some(Bad::LeaseDurationZero),
+            ),
+            (
+                HeartbeatConfig::new(Duration::from_millis(1_500)),
+                Some(Bad::LeaseDurationNotWholeSeconds),
+            ),
+            (HeartbeatConfig::new(long), Some(Bad::LeaseDurationTooLong)),
+            (
+                HeartbeatConfig {
+                    interval: Duration::ZERO,
+                    ..good
+                },
+                Some(Bad::IntervalZero),
+            ),
+            (
+                HeartbeatConfig {
+                    request_timeout: Duration::ZERO,
+                    ..good
+                },
+                Some(Bad::RequestTimeoutZero),
+            ),
+            (
+                HeartbeatConfig {
+                    jitter_percent: 101,
+                    ..good
+                },
+                Some(Bad::JitterTooLarge),
+            ),
+            (
+                HeartbeatConfig {
+                    request_timeout: Duration::from_millis(29_600),
+                    ..good
+                },
+                None,
+            ),
+            (
+                HeartbeatConfig {
+                    request_timeout: Duration::from_millis(29_600).saturating_add(MS),
+                    ..good
+                },
+                Some(Bad::BeatTooLate),
+            ),
+            (
+                HeartbeatConfig {
+                    liveness_ttl: Some(Duration::ZERO),
+                    ..good
+                },
+                Some(Bad::LivenessTtlZero),
+            ),
+        ];
+        for (config, error) in table {
+            assert_eq!(config.validate().err(), error, "{config:?}");
+        }
+        assert_eq!(HeartbeatConfig::default(), good);
+    }
+
+    #[test]
+    fn an_identity_has_names_that_the_server_takes() {
+        use HeartbeatError as Bad;
+        let (longest, longer) = ("a".repeat(253), "a".repeat(254));
+        let node = HeartbeatIdentity::of_node("gw1");
+        let with_uid = |uid| HeartbeatIdentity {
+            node_uid: Some(uid),
+            ..node
+        };
+        let forty = "u".repeat(40);
+        let table = [
+            (HeartbeatIdentity::new("a b"), None),
+            (HeartbeatIdentity::of_node(&longest), None),
+            (HeartbeatIdentity::new(""), Some(Bad::HolderEmpty)),
+            (HeartbeatIdentity::new(&longer), Some(Bad::HolderTooLong)),
+            (HeartbeatIdentity::new("a\"b"), Some(Bad::HolderCharacter)),
+            (
+                HeartbeatIdentity::of_node("A"),
+                Some(Bad::NodeNameMalformed),
+            ),
+            (
+                HeartbeatIdentity {
+                    node: Some(""),
+                    ..node
+                },
+                Some(Bad::NodeNameMalformed),
+            ),
+            (with_uid(&forty), None),
+            (with_uid(""), Some(Bad::NodeUidMalformed)),
+            (with_uid("a b"), Some(Bad::NodeUidMalformed)),
+            (with_uid(&longer), Some(Bad::NodeUidMalformed)),
+            (
+                HeartbeatIdentity {
+                    node: None,
+                    ..with_uid("u")
+                },
+                Some(Bad::NodeUidWithoutNode),
+            ),
+        ];
+        for (identity, error) in table {
+            assert_eq!(identity.validate().err(), error, "{identity:?}");
+        }
+    }
+
+    #[test]
+    fn each_error_says_what_was_expected_and_found() {
+        use HeartbeatError as Bad;
+        let all = [
+            Bad::LeaseDurationZero,
+            Bad::LeaseDurationNotWholeSeconds,
+            Bad::LeaseDurationTooLong,
+            Bad::IntervalZero,
+            Bad::RequestTimeoutZero,
+            Bad::JitterTooLarge,
+            Bad::BeatTooLate,
+            Bad::LivenessTtlZero,
+            Bad::HolderEmpty,
+            Bad::HolderTooLong,
+            Bad::HolderCharacter,
+            Bad::NodeNameMalformed,
+            Bad::NodeUidMalformed,
+            Bad::NodeUidWithoutNode,
+            Bad::OwnerRequiredWithoutNode,
+            Bad::WatchWithoutNode,
+        ];
+        let mut texts = std::vec::Vec::new();
+        for error in all {
+            let text = error.to_string();
+            assert!(
+                text.starts_with("expected ") && text.contains(", found "),
+                "{text}"
+            );
+            assert!(!texts.contains(&text), "{text}");
+            texts.push(text);
+        }
+        assert_eq!(
+            Bad::BeatTooLate.to_string(),
+            "expected interval, jitter and request timeout within the lease duration, found a \
+             longer sum"
+        );
+    }
+}

@@ -47,6 +47,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.trouble(TroubleKind::NodeMissing, Verb::GetNode);
         self.node_uid.clear();
         self.uid_is_fresh = false;
+        self.owes_look = false;
         self.look_failed(now);
     }
 
@@ -56,6 +57,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         if is_blocked && !self.must_look {
             self.pause_refused(least);
         } else {
+            self.owes_look = false;
             self.look_failed(self.now());
         }
     }

@@ -5,8 +5,6 @@
 //!      └────── retire(FinalBeat | Delete) ──► Retiring ──► Ended
 //! ```
 
-use core::hash::{Hash as _, Hasher};
-
 use crate::lease::{LeaseRecord, OwnerState, Owners, RecordSpec, Version};
 use crate::protocol::{Finish, Verb};
 use crate::text::Hash;
@@ -195,21 +193,7 @@ static NO_SPEC: RecordSpec = RecordSpec::EMPTY;
 
 /// A number that changes with the text of the record: to keep the text takes five times as much.
 fn print_of(spec: &RecordSpec, version: &Version) -> Hash {
-    let mut hasher = Printer(Hash::of(version.uid.as_bytes()));
-    spec.hash(&mut hasher);
-    hasher.0
-}
-
-struct Printer(Hash);
-
-impl Hasher for Printer {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0.push_byte(*byte);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.number()
-    }
+    let mut print = Hash::of(version.uid.as_bytes());
+    spec.hash_into(&mut print);
+    print
 }

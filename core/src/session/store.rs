@@ -1,11 +1,11 @@
 //! What a session remembers of the Lease, and how an update is written from it.
 
 use super::{RequestError, UpdateMode};
-use crate::lease::{LeaseSpec, NodeRef, Version};
-use crate::protocol::{Operation, Reply};
+use crate::lease::{NodeRef, Version};
+use crate::protocol::{Changes, Operation, Reply};
 use crate::wire::http::Method;
 use crate::wire::path::LeasePath;
-use crate::wire::{Answer, Body, Keep, OwnerWriting};
+use crate::wire::{Answer, Body, Keep, LeaseBody, OwnerWriting};
 
 /// The last answer, and what of its Lease a PUT puts back.
 #[derive(Debug)]
@@ -78,81 +78,69 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// What the machine does not write stays as it was read: the keep has no place for the members
-    /// that are known.
-    fn completed<'s>(&self, spec: LeaseSpec<'s>) -> LeaseSpec<'s> {
-        let read = self.answer.record().spec.as_ref();
-        let acquired = read.and_then(|read| read.acquire_time.timestamp());
-        let transitions = read.and_then(|read| read.lease_transitions);
-        let kept = transitions.and_then(|count| u32::try_from(count).ok());
-        LeaseSpec {
-            acquire_time: spec.acquire_time.or(acquired),
-            lease_transitions: spec.lease_transitions.or(kept),
-            ..spec
-        }
+    /// The method of `operation`.
+    ///
+    /// # Errors
+    /// [`RequestError::AnswerBegun`] where what it puts back is gone.
+    pub(super) fn method(&self, operation: &Operation<'_>) -> Result<Method, RequestError> {
+        Ok(match operation {
+            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => Method::Get,
+            Operation::Delete { .. } => Method::Delete,
+            Operation::Create { by_put: true, .. } => Method::Put,
+            Operation::Create { by_put: false, .. } => Method::Post,
+            Operation::Update { version, .. } => match self.update_form(version) {
+                UpdateForm::Patch => Method::Patch,
+                UpdateForm::Put => Method::Put,
+                UpdateForm::Unkept | UpdateForm::TooLarge => return Err(RequestError::AnswerBegun),
+            },
+        })
     }
 
-    /// Method and body of `operation`; `owner` makes the writer of the owner that it names.
-    pub(super) fn compose<'s>(
+    /// The body of `operation`, for the method it has; `owner` makes the writer of the owner that
+    /// it names. It does not fail, so that it is made in place.
+    pub(super) fn body<'s>(
         &'s self,
-        operation: Operation<'s>,
+        operation: &'s Operation<'s>,
+        method: Method,
         path: &'s LeasePath<'s>,
         owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
-    ) -> Result<(Method, Body<'s>), RequestError> {
-        match operation {
+    ) -> Body<'s> {
+        let (spec, labels, node, version, changes) = match *operation {
             Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => {
-                Ok((Method::Get, Body::Nothing))
+                return Body::Nothing;
             }
-            Operation::Delete { version } => Ok((Method::Delete, Body::Delete { version })),
+            Operation::Delete { version } => return Body::Delete { version },
             Operation::Create {
-                spec,
+                ref spec,
                 labels,
-                owner: node,
-                by_put,
-            } => {
-                let method = if by_put { Method::Put } else { Method::Post };
-                let owner = node.and_then(owner);
-                let body = Body::Create {
-                    path,
-                    spec,
-                    labels,
-                    owner,
-                };
-                Ok((method, body))
-            }
+                owner,
+                by_put: _,
+            } => (spec, labels, owner, None, Changes::Acquire),
             Operation::Update {
-                spec,
+                ref spec,
                 version,
                 changes,
                 labels,
-                owner: change,
-            } => match (self.update_form(version), &self.keep) {
-                (UpdateForm::Patch, _) => {
-                    let body = Body::Patch {
-                        spec,
-                        version,
-                        changes,
-                        labels,
-                        owner: change.map(|change| change.node).and_then(owner),
-                    };
-                    Ok((Method::Patch, body))
-                }
-                (UpdateForm::Put, Some(keep)) => {
-                    let spec = self.completed(spec);
-                    let body = Body::Replace {
-                        path,
-                        spec,
-                        version,
-                        labels,
-                        owner: change.map(|change| change.node).and_then(owner),
-                        keep,
-                    };
-                    Ok((Method::Put, body))
-                }
-                (UpdateForm::Put | UpdateForm::Unkept | UpdateForm::TooLarge, _) => {
-                    Err(RequestError::AnswerBegun)
-                }
-            },
-        }
+                owner,
+            } => {
+                let node = owner.map(|change| change.node);
+                (spec, labels, node, Some(version), changes)
+            }
+        };
+        // What the machine does not write stays as it was read: the keep has no place for the
+        // members that are known.
+        let is_put_back = version.is_some() && method == Method::Put;
+        let keep = self.keep.as_ref().filter(|_| is_put_back);
+        Body::Lease(LeaseBody {
+            path,
+            spec,
+            read: keep.and_then(|_| self.answer.record().spec.as_ref()),
+            labels,
+            owner: node.and_then(owner),
+            version,
+            changes,
+            is_patch: method == Method::Patch,
+            keep,
+        })
     }
 }

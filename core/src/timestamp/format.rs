@@ -3,8 +3,9 @@
 use core::fmt;
 use core::str;
 
-use super::Timestamp;
 use super::civil::Date;
+use super::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};
+use crate::division::divide;
 
 /// The text of a [`Timestamp`], `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
 ///
@@ -17,23 +18,26 @@ impl TimestampText {
     /// The length in bytes of every such text.
     pub const LEN: usize = 27;
 
-    pub(super) const fn new(timestamp: Timestamp) -> Self {
-        let date = Date::from_days(timestamp.days);
-        let [y1, y2] = two_digits(date.year / 100);
-        let [y3, y4] = two_digits(date.year % 100);
-        let [m1, m2] = two_digits(date.month);
-        let [d1, d2] = two_digits(date.day);
-        let minutes = timestamp.seconds / 60;
-        let [h1, h2] = two_digits(minutes / 60);
-        let [n1, n2] = two_digits(minutes % 60);
-        let [s1, s2] = two_digits(timestamp.seconds % 60);
-        let [f1, f2] = two_digits(timestamp.micros / 10_000);
-        let [f3, f4] = two_digits(timestamp.micros / 100 % 100);
-        let [f5, f6] = two_digits(timestamp.micros % 100);
-        Self([
-            y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', //
-            h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1, f2, f3, f4, f5, f6, b'Z',
-        ])
+    pub(super) fn new(timestamp: Timestamp) -> Self {
+        let (seconds, micros) = divide(timestamp.micros(), MICROS_PER_SECOND as u32);
+        let (days, seconds) = divide(seconds, SECONDS_PER_DAY);
+        let Date { year, month, day } = Date::from_days(days as u32);
+        let minutes = seconds / 60;
+        let (hour, minute, second) = (minutes / 60, minutes % 60, seconds % 60);
+        // From the right: each byte that is no digit stands before the next number.
+        let numbers = [micros, second, minute, hour, day, month, year];
+        let mut numbers = numbers.iter();
+        let mut number = 0;
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        for place in text.iter_mut().rev() {
+            if *place == b'0' {
+                *place |= (number % 10) as u8;
+                number /= 10;
+            } else {
+                number = numbers.next().copied().unwrap_or(0);
+            }
+        }
+        Self(text)
     }
 
     /// The text as a string. Costs a check of its encoding; [`Self::as_bytes`] costs nothing.
@@ -66,11 +70,6 @@ impl fmt::Debug for TimestampText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
     }
-}
-
-/// The last two decimal digits of `number`. A digit sets only bits that `b'0'` leaves clear.
-const fn two_digits(number: u32) -> [u8; 2] {
-    [b'0' | (number / 10 % 10) as u8, b'0' | (number % 10) as u8]
 }
 
 #[cfg(test)]

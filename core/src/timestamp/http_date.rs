@@ -1,66 +1,41 @@
 //! The time in an HTTP `Date` header.
 
 use super::Timestamp;
-use super::parse::{check_date, check_time};
+
+/// Where each byte of the same time by RFC 3339 comes from; 0 where it is the same in all. The
+/// month is the only name among them.
+const SOURCES: [u8; 20] = [
+    12, 13, 14, 15, 0, 0, 0, 0, 5, 6, 0, 17, 18, 19, 20, 21, 22, 23, 24, 0,
+];
 
 /// Reads an IMF-fixdate; [`Timestamp::parse_http_date`] has the rules.
 pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
-    #[rustfmt::skip]
-    let &[
-        w1, w2, w3, b',', b' ', d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ',
-        h1, h2, b':', n1, n2, b':', s1, s2, b' ', b'G', b'M', b'T',
-    ] = text else {
-        return None;
-    };
-    if !is_day_name([w1, w2, w3]) {
+    let (name, rest) = text.split_first_chunk::<3>()?;
+    index_of(name, b"MonTueWedThuFriSatSun")?;
+    let form = b", ?? ??? ???? ???????? GMT";
+    let fits = |(byte, form): (&u8, &u8)| *form == b'?' || byte == form;
+    if rest.len() != form.len() || !rest.iter().zip(form).all(fits) {
         return None;
     }
-    let year = two_digits(y1, y2)?
-        .wrapping_mul(100)
-        .wrapping_add(two_digits(y3, y4)?);
-    let date = check_date(year, month([m1, m2, m3])?, two_digits(d1, d2)?).ok()?;
-    let time = check_time(
-        two_digits(h1, h2)?,
-        two_digits(n1, n2)?,
-        two_digits(s1, s2)?,
-        0,
-    )
-    .ok()?;
-    Some(Timestamp {
-        days: date.days(),
-        ..time
-    })
+    let (_, name) = text.split_first_chunk::<8>()?;
+    let month = index_of(name.first_chunk()?, b"JanFebMarAprMayJunJulAugSepOctNovDec")?;
+    let mut rfc3339 = *b"0000-00-00T00:00:00Z";
+    for (place, source) in rfc3339.iter_mut().zip(SOURCES) {
+        if source != 0 {
+            *place = *text.get(usize::from(source))?;
+        }
+    }
+    let [_, _, _, _, _, tens, ones, ..] = &mut rfc3339;
+    *tens |= month / 10;
+    *ones |= month % 10;
+    Timestamp::parse_bytes(&rfc3339).ok()
 }
 
-fn two_digits(tens: u8, ones: u8) -> Option<u32> {
-    let tens = char::from(tens).to_digit(10)?;
-    let ones = char::from(ones).to_digit(10)?;
-    Some(tens.wrapping_mul(10).wrapping_add(ones))
-}
-
-fn is_day_name(name: [u8; 3]) -> bool {
-    matches!(
-        &name,
-        b"Mon" | b"Tue" | b"Wed" | b"Thu" | b"Fri" | b"Sat" | b"Sun"
-    )
-}
-
-fn month(name: [u8; 3]) -> Option<u32> {
-    Some(match &name {
-        b"Jan" => 1,
-        b"Feb" => 2,
-        b"Mar" => 3,
-        b"Apr" => 4,
-        b"May" => 5,
-        b"Jun" => 6,
-        b"Jul" => 7,
-        b"Aug" => 8,
-        b"Sep" => 9,
-        b"Oct" => 10,
-        b"Nov" => 11,
-        b"Dec" => 12,
-        _ => return None,
-    })
+/// The place of `name` among `names` of three letters, from 1.
+fn index_of(name: &[u8; 3], names: &[u8]) -> Option<u8> {
+    let (names, _) = names.as_chunks::<3>();
+    let before = names.iter().position(|other| other == name)?;
+    u8::try_from(before.wrapping_add(1)).ok()
 }
 
 #[cfg(test)]

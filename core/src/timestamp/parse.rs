@@ -1,31 +1,25 @@
 //! Timestamps in: a lenient reader of RFC 3339.
 
 use super::civil::{Date, days_in_month};
-use super::{MAX_MICROS, SECONDS_PER_DAY, Timestamp, TimestampError, TimestampPart};
+use super::{MICROS_PER_DAY, MICROS_PER_SECOND, Timestamp, TimestampError, TimestampPart};
 
 /// Reads a whole text; [`Timestamp::parse`] has the rules.
 pub(super) fn parse(text: &[u8]) -> Result<Timestamp, TimestampError> {
     let mut reader = Reader { rest: text };
-    let date = reader.date()?;
+    let days = u64::from(reader.date()?.days());
     reader.take(TimestampPart::TimeMarker)?;
     let time = reader.time()?;
-    let offset = reader.offset()?;
+    let ahead = reader.offset()?;
     if let Some(&found) = reader.rest.first() {
         return Err(TimestampError::TrailingText { found });
     }
-    let local = Timestamp {
-        days: date.days(),
-        ..time
-    };
-    let utc = match offset {
-        Offset::AheadOfUtc(length) => local.minus(length),
-        Offset::BehindUtc(length) => local.plus(length),
-    };
-    utc.ok_or(TimestampError::InstantOutOfRange)
+    // What lies before the first instant wraps, and is then far behind the last.
+    let local = days.wrapping_mul(MICROS_PER_DAY).wrapping_add(time);
+    Timestamp::from_micros(local.wrapping_sub(ahead)).ok_or(TimestampError::InstantOutOfRange)
 }
 
 /// A date whose parts are in the calendar's bounds. Parts of two digits fit in a byte.
-pub(super) fn check_date(year: u32, month: u32, day: u32) -> Result<Date, TimestampError> {
+fn check_date(year: u32, month: u32, day: u32) -> Result<Date, TimestampError> {
     if year == 0 {
         return Err(TimestampError::YearZero);
     }
@@ -42,14 +36,9 @@ pub(super) fn check_date(year: u32, month: u32, day: u32) -> Result<Date, Timest
     Ok(Date { year, month, day })
 }
 
-/// A time of the first day. A leap second becomes the last microsecond before it, so that it is
-/// not earlier than anything in the second 59. Parts of two digits fit in a byte.
-pub(super) fn check_time(
-    hour: u32,
-    minute: u32,
-    second: u32,
-    micros: u32,
-) -> Result<Timestamp, TimestampError> {
+/// Microseconds since midnight. A leap second becomes the last microsecond before it, so that it
+/// is not earlier than anything in the second 59. Parts of two digits fit in a byte.
+fn check_time(hour: u32, minute: u32, second: u32, micros: u32) -> Result<u64, TimestampError> {
     if hour > 23 {
         return Err(TimestampError::HourOutOfRange { found: hour as u8 });
     }
@@ -63,17 +52,15 @@ pub(super) fn check_time(
             found: second as u8,
         });
     }
+    let time = minutes(hour, minute).wrapping_mul(60);
     let (second, micros) = if second == 60 {
-        (59, MAX_MICROS)
+        (59, 999_999)
     } else {
         (second, micros)
     };
-    let seconds = seconds(hour, minute).wrapping_add(second);
-    Ok(Timestamp {
-        days: 0,
-        seconds,
-        micros,
-    })
+    Ok(u64::from(time.wrapping_add(second))
+        .wrapping_mul(MICROS_PER_SECOND)
+        .wrapping_add(u64::from(micros)))
 }
 
 /// What is left of the text.
@@ -81,32 +68,36 @@ struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// How far local time is from UTC; the length of time is written as the instant that long after
-/// [`Timestamp::MIN`].
-enum Offset {
-    AheadOfUtc(Timestamp),
-    BehindUtc(Timestamp),
-}
-
 impl Reader<'_> {
     fn date(&mut self) -> Result<Date, TimestampError> {
-        let century = self.two_digits(TimestampPart::Year)?;
-        let year = century
-            .wrapping_mul(100)
-            .wrapping_add(self.two_digits(TimestampPart::Year)?);
-        self.take(TimestampPart::DateSeparator)?;
-        let month = self.two_digits(TimestampPart::Month)?;
-        self.take(TimestampPart::DateSeparator)?;
-        let day = self.two_digits(TimestampPart::Day)?;
+        use TimestampPart::{DateSeparator, Day, Month, Year};
+        let (year, month, day) = self.numbers(&[
+            Year,
+            Year,
+            Year,
+            Year,
+            DateSeparator,
+            Month,
+            Month,
+            DateSeparator,
+            Day,
+            Day,
+        ])?;
         check_date(year, month, day)
     }
 
-    fn time(&mut self) -> Result<Timestamp, TimestampError> {
-        let hour = self.two_digits(TimestampPart::Hour)?;
-        self.take(TimestampPart::TimeSeparator)?;
-        let minute = self.two_digits(TimestampPart::Minute)?;
-        self.take(TimestampPart::TimeSeparator)?;
-        let second = self.two_digits(TimestampPart::Second)?;
+    fn time(&mut self) -> Result<u64, TimestampError> {
+        use TimestampPart::{Hour, Minute, Second, TimeSeparator};
+        let (hour, minute, second) = self.numbers(&[
+            Hour,
+            Hour,
+            TimeSeparator,
+            Minute,
+            Minute,
+            TimeSeparator,
+            Second,
+            Second,
+        ])?;
         let micros = self.fraction()?;
         check_time(hour, minute, second, micros)
     }
@@ -119,54 +110,60 @@ impl Reader<'_> {
         self.rest = rest;
         let mut micros = 0_u32;
         let mut weight = 100_000_u32;
-        let mut next = self.digit(TimestampPart::Fraction)?;
+        let mut next = self.take(TimestampPart::Fraction)?;
         loop {
-            micros = micros.wrapping_add(next.wrapping_mul(weight));
+            micros = micros.wrapping_add(u32::from(next & 0x0f).wrapping_mul(weight));
             weight /= 10;
-            match self.digit(TimestampPart::Fraction) {
+            match self.take(TimestampPart::Fraction) {
                 Ok(digit) => next = digit,
                 Err(_) => return Ok(micros),
             }
         }
     }
 
-    fn offset(&mut self) -> Result<Offset, TimestampError> {
-        let sign = self.take(TimestampPart::Offset)?;
+    /// How many microseconds local time is ahead of UTC; less than none wraps.
+    fn offset(&mut self) -> Result<u64, TimestampError> {
+        use TimestampPart::{Offset, OffsetHour, OffsetMinute, OffsetSeparator};
+        let sign = self.take(Offset)?;
         if matches!(sign, b'Z' | b'z') {
-            return Ok(Offset::AheadOfUtc(Timestamp::MIN));
+            return Ok(0);
         }
-        let hours = self.two_digits(TimestampPart::OffsetHour)?;
-        self.take(TimestampPart::OffsetSeparator)?;
-        let minutes = self.two_digits(TimestampPart::OffsetMinute)?;
+        let (_, hours, minutes_past) = self.numbers(&[
+            OffsetHour,
+            OffsetHour,
+            OffsetSeparator,
+            OffsetMinute,
+            OffsetMinute,
+        ])?;
         if hours > 24 {
             return Err(TimestampError::OffsetHourOutOfRange { found: hours as u8 });
         }
-        if minutes > 59 {
+        if minutes_past > 59 {
             return Err(TimestampError::OffsetMinuteOutOfRange {
-                found: minutes as u8,
+                found: minutes_past as u8,
             });
         }
-        let seconds = seconds(hours, minutes);
-        let (days, seconds) = (seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY);
-        let length = Timestamp {
-            days,
-            seconds,
-            micros: 0,
-        };
+        let length = u64::from(minutes(hours, minutes_past)).wrapping_mul(60 * MICROS_PER_SECOND);
         Ok(if sign == b'+' {
-            Offset::AheadOfUtc(length)
+            length
         } else {
-            Offset::BehindUtc(length)
+            length.wrapping_neg()
         })
     }
 
-    fn two_digits(&mut self, part: TimestampPart) -> Result<u32, TimestampError> {
-        let tens = self.digit(part)?;
-        Ok(tens.wrapping_mul(10).wrapping_add(self.digit(part)?))
-    }
-
-    fn digit(&mut self, part: TimestampPart) -> Result<u32, TimestampError> {
-        Ok(u32::from(self.take(part)? & 0x0f))
+    /// The last three numbers of a form. Whatever stands between two digits of it parts numbers.
+    fn numbers(&mut self, form: &[TimestampPart]) -> Result<(u32, u32, u32), TimestampError> {
+        let mut numbers = (0_u32, 0_u32, 0_u32);
+        for part in form {
+            let byte = self.take(*part)?;
+            let (_, before, last) = numbers;
+            if byte.is_ascii_digit() {
+                numbers.2 = last.wrapping_mul(10).wrapping_add(u32::from(byte & 0x0f));
+            } else {
+                numbers = (before, last, 0);
+            }
+        }
+        Ok(numbers)
     }
 
     /// Takes the next byte if `expected` may have it. An error leaves the rest as it was.
@@ -202,12 +199,9 @@ impl TimestampPart {
     }
 }
 
-/// The seconds in hours and minutes of two digits each.
-const fn seconds(hours: u32, minutes: u32) -> u32 {
-    hours
-        .wrapping_mul(60)
-        .wrapping_add(minutes)
-        .wrapping_mul(60)
+/// The minutes in hours and minutes of two digits each.
+const fn minutes(hours: u32, past: u32) -> u32 {
+    hours.wrapping_mul(60).wrapping_add(past)
 }
 
 #[cfg(test)]

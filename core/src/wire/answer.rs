@@ -268,6 +268,7 @@ enum Field {
 
 /// What was read so far.
 #[derive(Debug)]
+#[repr(C)]
 struct Fields {
     place: Place,
     field: Field,

@@ -5,7 +5,7 @@ use super::json_writer::ByteWriter;
 use super::keep::{Keep, Part};
 use super::owner::{OWNER_REFERENCES, OwnerWriting};
 use super::path::LeasePath;
-use crate::lease::{Label, LeaseSpec, Version};
+use crate::lease::{Label, LeaseSpec, RecordSpec, Version};
 use crate::protocol::Changes;
 
 /// The body of a request.
@@ -13,32 +13,28 @@ use crate::protocol::Changes;
 pub(crate) enum Body<'r> {
     /// None.
     Nothing,
-    /// A new Lease, by POST or PUT.
-    Create {
-        path: &'r LeasePath<'r>,
-        spec: LeaseSpec<'r>,
-        labels: &'r [Label<'r>],
-        owner: Option<OwnerWriting<'r>>,
-    },
-    /// A whole Lease, with all that was kept of the last one.
-    Replace {
-        path: &'r LeasePath<'r>,
-        spec: LeaseSpec<'r>,
-        version: &'r Version,
-        labels: &'r [Label<'r>],
-        owner: Option<OwnerWriting<'r>>,
-        keep: &'r Keep<'r>,
-    },
-    /// A merge patch (RFC 7386) on condition of the version.
-    Patch {
-        spec: LeaseSpec<'r>,
-        version: &'r Version,
-        changes: Changes,
-        labels: &'r [Label<'r>],
-        owner: Option<OwnerWriting<'r>>,
-    },
+    /// A Lease, whole or in part.
+    Lease(LeaseBody<'r>),
     /// The conditions of a deletion.
     Delete { version: &'r Version },
+}
+
+/// A Lease, or a merge patch (RFC 7386) of one.
+#[derive(Debug)]
+pub(crate) struct LeaseBody<'r> {
+    pub(crate) path: &'r LeasePath<'r>,
+    pub(crate) spec: &'r LeaseSpec<'r>,
+    /// The spec that was read, for what `spec` leaves as it is: of a whole Lease that is put back.
+    pub(crate) read: Option<&'r RecordSpec>,
+    pub(crate) labels: &'r [Label<'r>],
+    pub(crate) owner: Option<OwnerWriting<'r>>,
+    /// The condition, where there is one.
+    pub(crate) version: Option<&'r Version>,
+    /// What a patch changes; a whole Lease has all.
+    pub(crate) changes: Changes,
+    pub(crate) is_patch: bool,
+    /// What was kept of the last one, to be put back.
+    pub(crate) keep: Option<&'r Keep<'r>>,
 }
 
 impl Body<'_> {
@@ -46,63 +42,47 @@ impl Body<'_> {
     pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
         match self {
             Self::Nothing => {}
-            Self::Create {
-                path,
-                spec,
-                labels,
-                owner,
-            } => {
-                begin_lease(out, path);
-                write_labels(out, labels, None);
-                write_owner(out, owner.as_ref(), None);
-                out.put(b"},\"spec\":{");
-                write_spec(out, spec, Changes::Acquire);
+            Self::Lease(lease) => lease.write(out),
+            Self::Delete { version } => {
+                out.put(b"{\"preconditions\":{");
+                write_version(out, version, true);
                 out.put(b"}}");
             }
-            Self::Replace {
-                path,
-                spec,
-                version,
-                labels,
-                owner,
-                keep,
-            } => {
-                begin_lease(out, path);
-                if !version.uid.is_empty() {
-                    out.put(b",\"uid\":");
-                    out.put_text(version.uid.as_str());
-                }
-                out.put(b",\"resourceVersion\":");
-                out.put_text(version.resource_version.as_str());
-                write_labels(out, labels, Some(keep));
-                write_owner(out, owner.as_ref(), Some(keep));
-                write_kept(out, keep, Part::Metadata, owner.is_some());
-                out.put(b"},\"spec\":{");
-                write_spec(out, spec, Changes::Acquire);
-                write_kept(out, keep, Part::Spec, false);
-                out.put(b"}");
-                write_kept(out, keep, Part::Lease, false);
-                out.put(b"}");
-            }
-            Self::Patch {
-                spec,
-                version,
-                changes,
-                labels,
-                owner,
-            } => {
-                // Without the version the server would apply the patch to whatever is there. The
-                // uid adds nothing: a lease that was made anew has another version.
-                out.put(b"{\"metadata\":{\"resourceVersion\":");
-                out.put_text(version.resource_version.as_str());
-                write_labels(out, labels, None);
-                write_owner(out, owner.as_ref(), None);
-                out.put(b"},\"spec\":{");
-                write_spec(out, spec, *changes);
-                out.put(b"}}");
-            }
-            Self::Delete { version } => write_preconditions(out, version),
         }
+    }
+}
+
+impl LeaseBody<'_> {
+    fn write(&self, out: &mut ByteWriter<'_>) {
+        if self.is_patch {
+            out.put(b"{\"metadata\":{");
+        } else {
+            begin_lease(out, self.path);
+        }
+        if let Some(version) = self.version {
+            if !self.is_patch {
+                out.put(b",");
+            }
+            // Without the version the server would apply a patch to whatever is there. The uid
+            // adds nothing to it: a lease that was made anew has another version.
+            write_version(out, version, !self.is_patch);
+        }
+        write_labels(out, self.labels, self.keep);
+        if let Some(owner) = &self.owner {
+            owner.write(self.keep, out);
+        }
+        write_kept(out, self.keep, Part::Metadata, self.owner.is_some());
+        out.put(b"},\"spec\":{");
+        let changes = if self.is_patch {
+            self.changes
+        } else {
+            Changes::Acquire
+        };
+        write_spec(out, self.spec, self.read, changes);
+        write_kept(out, self.keep, Part::Spec, false);
+        out.put(b"}");
+        write_kept(out, self.keep, Part::Lease, false);
+        out.put(b"}");
     }
 }
 
@@ -116,20 +96,23 @@ fn begin_lease(out: &mut ByteWriter<'_>, path: &LeasePath<'_>) {
     out.put_text(path.namespace());
 }
 
-fn write_preconditions(out: &mut ByteWriter<'_>, version: &Version) {
-    out.put(b"{\"preconditions\":{");
-    if !version.uid.is_empty() {
+fn write_version(out: &mut ByteWriter<'_>, version: &Version, with_uid: bool) {
+    if with_uid && !version.uid.is_empty() {
         out.put(b"\"uid\":");
-        out.put_text(version.uid.as_str());
+        out.put_text_bytes(version.uid.as_bytes());
         out.put(b",");
     }
     out.put(b"\"resourceVersion\":");
-    out.put_text(version.resource_version.as_str());
-    out.put(b"}}");
+    out.put_text_bytes(version.resource_version.as_bytes());
 }
 
 /// The members of `spec` that `changes` names.
-fn write_spec(out: &mut ByteWriter<'_>, spec: &LeaseSpec<'_>, changes: Changes) {
+fn write_spec(
+    out: &mut ByteWriter<'_>,
+    spec: &LeaseSpec<'_>,
+    read: Option<&RecordSpec>,
+    changes: Changes,
+) {
     let (is_renewal, is_release) = match changes {
         Changes::Acquire => (false, false),
         Changes::Renew => (true, false),
@@ -142,16 +125,19 @@ fn write_spec(out: &mut ByteWriter<'_>, spec: &LeaseSpec<'_>, changes: Changes) 
     }
     out.put(b"\"leaseDurationSeconds\":");
     out.put_number(spec.lease_duration_seconds);
-    if let Some(time) = spec.acquire_time.filter(|_| !is_renewal) {
+    let acquire_time = spec
+        .acquire_time
+        .or_else(|| read.and_then(|read| read.acquire_time.timestamp()));
+    if let Some(time) = acquire_time.filter(|_| !is_renewal) {
         out.put(b",\"acquireTime\":");
         out.put_time(time);
     }
     out.put(b",\"renewTime\":");
     out.put_time(spec.renew_time);
-    if let Some(transitions) = spec
+    let transitions = spec
         .lease_transitions
-        .filter(|_| !is_renewal && !is_release)
-    {
+        .or_else(|| u32::try_from(read?.lease_transitions?).ok());
+    if let Some(transitions) = transitions.filter(|_| !is_renewal && !is_release) {
         out.put(b",\"leaseTransitions\":");
         out.put_number(transitions);
     }
@@ -180,23 +166,13 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
 }
 
 /// All kept members of `part`, each behind a comma; the owners only where they are not set anew.
-fn write_kept(out: &mut ByteWriter<'_>, keep: &Keep<'_>, part: Part, without_owners: bool) {
-    for member in keep.members(part) {
+fn write_kept(out: &mut ByteWriter<'_>, keep: Option<&Keep<'_>>, part: Part, without_owners: bool) {
+    for member in keep.into_iter().flat_map(|keep| keep.members(part)) {
         if without_owners && has_key(member, OWNER_REFERENCES) {
             continue;
         }
         out.put(b",");
         out.put(member);
-    }
-}
-
-fn write_owner(
-    out: &mut ByteWriter<'_>,
-    owner: Option<&OwnerWriting<'_>>,
-    keep: Option<&Keep<'_>>,
-) {
-    if let Some(owner) = owner {
-        owner.write(keep, out);
     }
 }
 
@@ -249,6 +225,20 @@ mod tests {
         String::from_utf8(buffer.iter().copied().take(length).collect()).unwrap()
     }
 
+    fn body<'r>(path: &'r LeasePath<'r>) -> LeaseBody<'r> {
+        LeaseBody {
+            path,
+            spec: &SPEC,
+            read: None,
+            labels: &[],
+            owner: None,
+            version: None,
+            changes: Changes::Acquire,
+            is_patch: false,
+            keep: None,
+        }
+    }
+
     const SPEC: LeaseSpec<'_> = LeaseSpec {
         holder_identity: "é\u{1}",
         lease_duration_seconds: 15,
@@ -260,14 +250,8 @@ mod tests {
     #[test]
     fn members_that_are_none_are_left_out() {
         let path = LeasePath::new("ns", "a").unwrap();
-        let body = Body::Create {
-            path: &path,
-            spec: SPEC,
-            labels: &[],
-            owner: None,
-        };
         assert_eq!(
-            written(&body),
+            written(&Body::Lease(body(&path))),
             concat!(
                 r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","#,
                 r#""metadata":{"name":"a","namespace":"ns"},"spec":{"holderIdentity":"é\u0001","#,
@@ -279,21 +263,16 @@ mod tests {
     #[test]
     fn a_put_has_the_uid_where_it_is_known() {
         let path = LeasePath::new("ns", "a").unwrap();
-        let keep = Keep::new(&mut []);
         for (uid, expected) in [("", r#""ns","res"#), ("u", r#""ns","uid":"u","res"#)] {
             let version = Version {
                 uid: Uid::try_from(uid).unwrap(),
                 resource_version: ResourceVersion::try_from("5").unwrap(),
             };
-            let body = Body::Replace {
-                path: &path,
-                spec: SPEC,
-                version: &version,
-                labels: &[],
-                owner: None,
-                keep: &keep,
-            };
-            assert!(written(&body).contains(expected), "{}", written(&body));
+            let put = Body::Lease(LeaseBody {
+                version: Some(&version),
+                ..body(&path)
+            });
+            assert!(written(&put).contains(expected), "{}", written(&put));
         }
     }
 

@@ -7,15 +7,15 @@
 //!
 //! The reader announces the keys of an object only where the [`Sink`] wanted that object; all that
 //! lies deeper is checked for grammar and forgotten.
+//!
+//! It reads byte by byte, in as little code as that takes. The feature `fast` adds short ways
+//! through runs of plain text and through what nobody hears of.
 
-mod literal;
 mod number;
+#[cfg(feature = "fast")]
 mod skim;
 mod text;
 
-use self::literal::Literal;
-use self::number::Number;
-use self::text::Utf8Tail;
 pub(super) use self::text::{hex_value, unescape};
 use crate::protocol::BadAnswer;
 
@@ -85,30 +85,45 @@ enum State {
     /// Only blanks may follow.
     Done,
     /// In `true`, `false` or `null`.
-    Literal(Literal),
-    /// In a number.
-    Number(Number),
+    Literal,
+    /// After the `-` of a number.
+    Minus,
+    /// After its first `0`, which no digit may follow.
+    Zero,
+    /// In the digits before the point.
+    Digits,
+    /// After the point.
+    Point,
+    /// In the digits after it.
+    Fraction,
+    /// After `e` or `E`.
+    Exponent,
+    /// After the exponent's sign.
+    ExponentSign,
+    /// In the exponent's digits.
+    ExponentDigits,
     /// In a string.
     Text,
     /// After `\`.
     Escape,
-    /// After `\u`, with this many digits to come.
-    Hex(u8),
+    /// After `\u`.
+    Hex,
     /// After a high surrogate: `\`.
     LowSlash,
     /// After a high surrogate and `\`: `u`.
     LowU,
     /// In a character of several bytes.
-    Utf8(Utf8Tail),
+    Utf8,
 }
 
 impl State {
-    const fn after_open(is_object: bool) -> Self {
-        if is_object {
-            Self::KeyOrEnd
-        } else {
-            Self::ValueOrEnd
-        }
+    /// Whether blanks may stand here.
+    const fn is_between_tokens(self) -> bool {
+        self as u8 <= Self::Done as u8
+    }
+
+    const fn is_in_number(self) -> bool {
+        self as u8 >= Self::Minus as u8 && self as u8 <= Self::ExponentDigits as u8
     }
 
     const fn after_comma(is_in_object: bool) -> Self {
@@ -120,6 +135,12 @@ impl State {
         matches!(self, Self::KeyOrEnd | Self::ValueOrEnd | Self::CommaOrEnd)
     }
 }
+
+/// The words behind their first letters; a comma ends each.
+const WORDS: &[u8; 13] = b"rue,alse,ull,";
+const TRUE: u8 = 0;
+const FALSE: u8 = 4;
+const NULL: u8 = 9;
 
 /// The reader's state between two bytes.
 #[derive(Debug)]
@@ -139,6 +160,12 @@ pub(crate) struct JsonReader {
     /// Whether the string is one that the sink hears of, as a key or as a wanted value.
     heard: bool,
     is_key: bool,
+    /// In a literal: the place in [`WORDS`] of the byte that has to come. In an escape: how many
+    /// digits are to come. In a character of several bytes: how many of them.
+    left: u8,
+    /// The least and the greatest that the next byte of a character may be: this keeps out
+    /// overlong forms, surrogates and what lies past U+10FFFF.
+    tail: (u8, u8),
     /// Code unit of the escape being read.
     unit: u16,
     /// High surrogate that waits for its low one, or 0.
@@ -157,6 +184,8 @@ impl JsonReader {
             raw: false,
             heard: false,
             is_key: false,
+            left: 0,
+            tail: (0, 0),
             unit: 0,
             high: 0,
         }
@@ -176,52 +205,17 @@ impl JsonReader {
     /// Reads the next bytes.
     pub(crate) fn feed(&mut self, sink: &mut dyn Sink, bytes: &[u8]) -> Result<(), BadAnswer> {
         let mut rest = bytes;
-        while let Some((byte, after)) = rest.split_first() {
-            rest = match self.state {
-                State::Text => self.text(sink, rest)?,
-                State::Number(number) => {
-                    // The byte after a number is not part of it, and is read again.
-                    if self.number(sink, number, *byte)? {
-                        after
-                    } else {
-                        rest
-                    }
-                }
-                State::Start
-                | State::Value
-                | State::ValueOrEnd
-                | State::KeyOrEnd
-                | State::Key
-                | State::Colon
-                | State::CommaOrEnd
-                | State::Done => {
-                    let short_way = if !self.is_watched() {
-                        self.skim(sink, rest)
-                    } else if matches!(self.state, State::KeyOrEnd | State::Key) {
-                        self.members(sink, rest)?
-                    } else {
-                        rest
-                    };
-                    if short_way.len() < rest.len() {
-                        short_way
-                    } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                        after
-                    } else {
-                        self.token(sink, *byte)?;
-                        after
-                    }
-                }
-                State::Literal(literal) => {
-                    self.literal(sink, literal, *byte)?;
-                    after
-                }
-                State::Escape | State::Hex(_) | State::LowSlash | State::LowU | State::Utf8(_) => {
-                    self.in_character(sink, *byte)?;
-                    after
-                }
+        loop {
+            #[cfg(feature = "fast")]
+            let rest_of_all = self.short_ways(sink, rest)?;
+            #[cfg(not(feature = "fast"))]
+            let rest_of_all = rest;
+            let Some((byte, after)) = rest_of_all.split_first() else {
+                return Ok(());
             };
+            self.byte(sink, *byte)?;
+            rest = after;
         }
-        Ok(())
     }
 
     /// Whether the object was read to its end.
@@ -244,54 +238,81 @@ impl JsonReader {
         self.braces & 1 == 1
     }
 
-    fn emit_raw(&self, sink: &mut dyn Sink, piece: &[u8]) {
-        if self.raw {
-            sink.raw(piece);
+    #[inline(never)]
+    fn byte(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
+        // The byte after a number is not part of it, and stands for itself.
+        if self.state.is_in_number() && !self.goes_on(byte) {
+            self.number_end(sink)?;
+        }
+        if self.state.is_between_tokens() && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Ok(());
+        }
+        // The sink puts the colon of a member that is wanted raw.
+        if self.raw && !(self.state == State::Colon && self.is_watched()) {
+            sink.raw(&[byte]);
+        }
+        match self.state {
+            State::Start
+            | State::Value
+            | State::ValueOrEnd
+            | State::KeyOrEnd
+            | State::Key
+            | State::Colon
+            | State::CommaOrEnd
+            | State::Done => self.token(sink, byte),
+            State::Literal => self.literal(sink, byte),
+            State::Minus
+            | State::Zero
+            | State::Digits
+            | State::Point
+            | State::Fraction
+            | State::Exponent
+            | State::ExponentSign
+            | State::ExponentDigits => self.hear(sink, byte),
+            State::Text
+            | State::Escape
+            | State::Hex
+            | State::LowSlash
+            | State::LowU
+            | State::Utf8 => self.in_text(sink, byte),
         }
     }
 
     /// Takes the first byte of a token.
     fn token(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
+        let close = if self.is_in_object() { b'}' } else { b']' };
+        if self.state.may_close() && byte == close {
+            self.close(sink);
+            return Ok(());
+        }
         match self.state {
-            State::Start if byte != b'{' => Err(BadAnswer::NotJson),
-            State::Start | State::Value => self.value(sink, byte),
-            State::ValueOrEnd if byte == b']' => self.close(sink, byte),
-            State::ValueOrEnd => self.value(sink, byte),
-            State::KeyOrEnd if byte == b'}' => self.close(sink, byte),
-            State::KeyOrEnd | State::Key if byte == b'"' => {
-                self.key_begin(sink);
-                Ok(())
-            }
-            State::Colon if byte == b':' => {
-                // The sink puts the colon of a member that is wanted raw.
-                if !self.is_watched() {
-                    self.emit_raw(sink, b":");
-                }
-                self.state = State::Value;
-                Ok(())
-            }
-            State::CommaOrEnd if byte == b',' => {
-                self.emit_raw(sink, b",");
-                self.comma();
-                Ok(())
-            }
-            State::CommaOrEnd if byte == if self.is_in_object() { b'}' } else { b']' } => {
-                self.close(sink, byte)
-            }
+            State::Start if byte != b'{' => return Err(BadAnswer::NotJson),
+            State::Start | State::Value | State::ValueOrEnd => return self.value(sink, byte),
+            State::KeyOrEnd | State::Key if byte == b'"' => self.key_begin(sink),
+            State::Colon if byte == b':' => self.state = State::Value,
+            State::CommaOrEnd if byte == b',' => self.comma(),
             State::KeyOrEnd
             | State::Key
             | State::Colon
             | State::CommaOrEnd
             | State::Done
-            | State::Literal(_)
-            | State::Number(_)
+            | State::Literal
+            | State::Minus
+            | State::Zero
+            | State::Digits
+            | State::Point
+            | State::Fraction
+            | State::Exponent
+            | State::ExponentSign
+            | State::ExponentDigits
             | State::Text
             | State::Escape
-            | State::Hex(_)
+            | State::Hex
             | State::LowSlash
             | State::LowU
-            | State::Utf8(_) => Err(BadAnswer::Malformed),
+            | State::Utf8 => return Err(BadAnswer::Malformed),
         }
+        Ok(())
     }
 
     fn key_begin(&mut self, sink: &mut dyn Sink) {
@@ -301,11 +322,11 @@ impl JsonReader {
         if self.heard {
             self.raw = true;
             sink.key_begin();
+            sink.raw(b"\"");
         }
-        self.emit_raw(sink, b"\"");
     }
 
-    fn comma(&mut self) {
+    const fn comma(&mut self) {
         self.state = State::after_comma(self.is_in_object());
         if self.is_watched() && !self.is_in_object() {
             self.want = Want::Object;
@@ -314,34 +335,36 @@ impl JsonReader {
 
     /// Begins a value; one that the sink wants otherwise is an error.
     fn value(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
-        self.emit_raw(sink, &[byte]);
         let (wanted_as, state) = match byte {
             b'{' => (Want::Object, State::KeyOrEnd),
             b'[' => (Want::Array, State::ValueOrEnd),
             b'"' => (Want::Text, State::Text),
-            b'-' => (Want::Number, State::Number(Number::Minus)),
-            b'0' => (Want::Number, State::Number(Number::Zero)),
-            b'1'..=b'9' => (Want::Number, State::Number(Number::Digits)),
-            b't' => (Want::Skip, State::Literal(Literal::Rue)),
-            b'f' => (Want::Skip, State::Literal(Literal::Alse)),
+            b'-' => (Want::Number, State::Minus),
+            b'0' => (Want::Number, State::Zero),
+            b'1'..=b'9' => (Want::Number, State::Digits),
+            b't' | b'f' => (Want::Skip, State::Literal),
             // `null` has every type.
-            b'n' => (self.want, State::Literal(Literal::Ull)),
+            b'n' => (self.want, State::Literal),
             _ => return Err(BadAnswer::Malformed),
         };
-        let is_passed_over = matches!(self.want, Want::Skip | Want::Raw);
-        if !is_passed_over && self.want != wanted_as {
+        self.heard = !matches!(self.want, Want::Skip | Want::Raw);
+        if self.heard && self.want != wanted_as {
             return Err(BadAnswer::Malformed);
         }
         self.state = state;
         self.is_key = false;
-        self.heard = !is_passed_over;
-        match wanted_as {
-            Want::Object | Want::Array if byte != b'n' => self.open(sink, byte == b'{'),
-            Want::Number if byte != b'n' && self.heard => sink.piece(&[byte]),
-            Want::Object | Want::Array | Want::Number | Want::Text | Want::Skip | Want::Raw => {
-                Ok(())
-            }
+        self.left = match byte {
+            b't' => TRUE,
+            b'f' => FALSE,
+            _ => NULL,
+        };
+        if state.may_close() {
+            return self.open(sink, byte == b'{');
         }
+        if state.is_in_number() {
+            return self.hear(sink, byte);
+        }
+        Ok(())
     }
 
     fn open(&mut self, sink: &mut dyn Sink, is_object: bool) -> Result<(), BadAnswer> {
@@ -358,18 +381,15 @@ impl JsonReader {
         Ok(())
     }
 
-    fn close(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
+    fn close(&mut self, sink: &mut dyn Sink) {
         let was_watched = self.is_watched();
         self.depth = self.depth.saturating_sub(1);
         self.braces >>= 1;
         if was_watched {
             self.watched = self.depth;
             sink.close();
-        } else {
-            self.emit_raw(sink, &[byte]);
         }
         self.value_end(sink);
-        Ok(())
     }
 
     /// Ends a value of any kind.
@@ -385,45 +405,31 @@ impl JsonReader {
         }
     }
 
-    fn literal(
-        &mut self,
-        sink: &mut dyn Sink,
-        literal: Literal,
-        byte: u8,
-    ) -> Result<(), BadAnswer> {
-        let (expected, rest) = literal.next();
-        if byte != expected {
-            return Err(BadAnswer::Malformed);
+    fn literal(&mut self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
+        let rest = WORDS.get(usize::from(self.left)..);
+        let rest = rest.and_then(|rest| rest.strip_prefix(&[byte]));
+        match rest {
+            None => return Err(BadAnswer::Malformed),
+            Some([b',', ..]) => {
+                if self.heard {
+                    sink.null();
+                }
+                self.value_end(sink);
+            }
+            Some(_) => self.left = self.left.saturating_add(1),
         }
-        self.emit_raw(sink, &[byte]);
-        if let Some(rest) = rest {
-            self.state = State::Literal(rest);
-            return Ok(());
-        }
-        if self.heard {
-            sink.null();
-        }
-        self.value_end(sink);
         Ok(())
     }
 
-    /// Takes the next byte of a number, or ends it: says which.
-    fn number(&mut self, sink: &mut dyn Sink, number: Number, byte: u8) -> Result<bool, BadAnswer> {
-        let Some(next) = number.next(byte) else {
-            if !number.may_end() {
-                return Err(BadAnswer::Malformed);
-            }
-            if self.heard {
-                sink.end()?;
-            }
-            self.value_end(sink);
-            return Ok(false);
-        };
-        self.state = State::Number(next);
-        self.emit_raw(sink, &[byte]);
-        if self.heard {
-            sink.piece(&[byte])?;
+    /// Hands on a byte of what the sink hears of.
+    fn hear(&self, sink: &mut dyn Sink, byte: u8) -> Result<(), BadAnswer> {
+        if !self.heard {
+            return Ok(());
         }
-        Ok(true)
+        if !self.is_key {
+            return sink.piece(&[byte]);
+        }
+        sink.key_piece(&[byte]);
+        Ok(())
     }
 }

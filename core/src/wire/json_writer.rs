@@ -77,8 +77,13 @@ impl<'b> ByteWriter<'b> {
 
     /// Appends a JSON string.
     pub(crate) fn put_text(&mut self, text: &str) {
+        self.put_text_bytes(text.as_bytes());
+    }
+
+    /// Appends a JSON string that is UTF-8.
+    pub(crate) fn put_text_bytes(&mut self, text: &[u8]) {
         self.put(b"\"");
-        let mut rest = text.as_bytes();
+        let mut rest = text;
         while !rest.is_empty() {
             let plain = rest
                 .iter()

@@ -41,9 +41,7 @@ impl Scratch {
             self.is_long = true;
             self.hash = Hash::of(&self.bytes);
         }
-        for byte in piece {
-            self.hash.push_byte(*byte);
-        }
+        self.hash.push_bytes(piece);
     }
 
     /// The text, where it is not a long one.

@@ -8,6 +8,7 @@
 
 mod bodies;
 mod decode;
+mod heartbeat;
 mod oracle;
 mod replace;
 mod session;

@@ -11,6 +11,9 @@ use super::{Connection, ConnectionError, Identity, Item, Text};
 /// Where the files of the service account are mounted.
 pub(super) const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/// The namespace of the pod.
+pub(crate) const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
 const HOST: &str = "KUBERNETES_SERVICE_HOST";
 const PORT: &str = "KUBERNETES_SERVICE_PORT";
 

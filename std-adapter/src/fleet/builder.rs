@@ -107,7 +107,7 @@ impl FleetBuilder {
         let clock = self.clock.or_else(clock::system);
         let clock = SharedClock(clock.ok_or(StartError::NoClock)?);
         let timeout = self.config.request_timeout.into();
-        let line = Line::new(&self.connection, clock.clone(), timeout);
+        let line = Line::new(&self.connection, clock.clone(), timeout, self.max_in_flight);
         let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
 

@@ -3,8 +3,9 @@
 
 use kubelease_core::time::{Duration, Instant};
 
-/// How many times faster than its schedule a fleet may catch up.
-const HASTE: u64 = 2;
+/// How much faster than its schedule a fleet may catch up, in hundredths. A lease that is new takes
+/// two requests, and that in a tenth of a second is to stay below three times the mean.
+const HASTE_PERCENT: u64 = 140;
 
 /// The least pace, in leases a second: a small fleet need not wait for its second lease.
 const RATE_MIN: u64 = 50;
@@ -27,7 +28,7 @@ impl Pace {
     pub(super) fn fit(&mut self, leases: usize, interval: Duration) {
         let leases = u64::try_from(leases).unwrap_or(u64::MAX);
         let interval_ms = interval.as_millis().max(1);
-        let scheduled = leases.saturating_mul(HASTE * 1000) / interval_ms;
+        let scheduled = leases.saturating_mul(HASTE_PERCENT * 10) / interval_ms;
         let rate = scheduled.max(RATE_MIN);
         self.step_us = (1_000_000 / rate).max(1);
         self.burst_us = 1_000_000 / BURST;
@@ -81,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn five_thousand_overdue_leases_are_caught_up_with_at_twice_the_pace() {
+    fn five_thousand_overdue_leases_are_caught_up_with_at_a_little_more_than_their_pace() {
         let mut pace = Pace::default();
         pace.fit(5000, Duration::from_secs(10));
-        // 500 a second by schedule: never more than three times that in a tenth of a second.
+        // 500 a second by schedule.
         let tenths = places(&mut pace, 77_000);
-        assert!(tenths.iter().all(|count| *count <= 121), "{tenths:?}");
+        assert!(tenths.iter().all(|count| *count <= 85), "{tenths:?}");
         let all: usize = tenths.iter().sum();
-        assert!((1000..=1021).contains(&all), "{all}");
+        assert!((700..=716).contains(&all), "{all}");
     }
 
     #[test]

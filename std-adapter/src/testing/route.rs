@@ -18,13 +18,16 @@ pub(super) struct Resource {
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const LEASES: Resource = resource("coordination.k8s.io", "leases", "Lease", true);
-const SERVED: [Resource; 9] = [
+/// An API that keeps its configuration, and its elections, in objects without a namespace.
+const TKE: &str = "platform.tkestack.io";
+const SERVED: [Resource; 10] = [
     LEASES,
     resource("", "namespaces", "Namespace", false),
     resource("", "nodes", "Node", false),
     resource("", "events", "Event", true),
     resource("", "configmaps", "ConfigMap", true),
     resource("", "endpoints", "Endpoints", true),
+    resource(TKE, "configmaps", "ConfigMap", false),
     resource(RBAC, "roles", "Role", true),
     resource(RBAC, "rolebindings", "RoleBinding", true),
     resource(
@@ -35,7 +38,7 @@ const SERVED: [Resource; 9] = [
     ),
 ];
 /// Groups whose paths answer with a `Status` where they lead nowhere; below others it is text.
-const GROUPS: [&str; 4] = ["", "coordination.k8s.io", RBAC, "authorization.k8s.io"];
+const GROUPS: [&str; 5] = ["", "coordination.k8s.io", RBAC, "authorization.k8s.io", TKE];
 
 const fn resource(
     group: &'static str,

@@ -24,6 +24,8 @@ done"#;
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) server: ApiServer,
+    /// Where candidates find their server: the one above, unless a test has another.
+    pub(crate) url: String,
     log: PathBuf,
 }
 
@@ -44,8 +46,10 @@ impl Stage {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let log = folder.join(format!("{name}-{}.log", std::process::id()));
         let _ = fs::remove_file(&log);
+        let server = ApiServer::start().unwrap();
         Self {
-            server: ApiServer::start().unwrap(),
+            url: server.url(),
+            server,
             log,
         }
     }
@@ -65,8 +69,7 @@ impl Stage {
     }
 
     fn candidate_with(&self, identity: &str, options: &[&str], script: &str) -> Job {
-        let url = self.server.url();
-        let lease = ["run", "--server", &url, "--lease", "default/job"];
+        let lease = ["run", "--server", &self.url, "--lease", "default/job"];
         let words = [
             &lease[..],
             &["--identity", identity],

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::command::Stage;
-use crate::process::{Job, kubelease, output};
+use crate::process::{Job, dev_server, kubelease, output};
 
 /// Runs a command against `server`.
 fn on(server: &ApiServer, words: &[&str]) -> Output {
@@ -179,12 +179,8 @@ fn a_forced_release_takes_the_lease_from_the_dead_and_not_from_the_living() {
 
 #[test]
 fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
-    let mut command = kubelease(["dev-server", "--token", "secret", "--namespace", "plant"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut url = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut url).unwrap();
-    let url = url.trim();
+    let (mut server, url) = dev_server(&["--token", "secret", "--namespace", "plant"]);
+    let url = url.as_str();
     let run = |token: &str| {
         let words = [
             "run", "-q", "--server", url, "--lease", "plant/x", "--token", token,
@@ -195,8 +191,23 @@ fn the_dev_server_serves_until_a_signal_and_wants_its_token() {
     let output = output(&["status", "plant/x", "--server", url, "--token", "other"]);
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("401"), "{output:?}");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+}
+
+#[test]
+fn a_dev_server_with_tls_is_trusted_by_its_authority_alone() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dev-server.crt");
+    let ca = file.to_str().unwrap();
+    let (_server, url) = dev_server(&["--tls-ca", ca]);
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let words = ["run", "-q", "--server", &url, "--lease", "default/x"];
+    let run = output(&[&words[..], &["--ca", ca, "--", "echo", "leading"]].concat());
+    assert_eq!((code(&run), text(&run.stdout)), (0, "leading\n"));
+    let status = output(&["status", "default/x", "--server", &url]);
+    assert_eq!(code(&status), 1);
+    assert!(text(&status.stderr).contains("certificate"), "{status:?}");
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]
@@ -253,34 +264,39 @@ fn the_picture_of_an_outage_is_the_one_that_is_shown() {
 }
 
 #[test]
-fn completions_and_the_manual_page_name_each_command() {
+fn completions_and_the_manual_name_each_command() {
     for shell in ["bash", "zsh", "fish"] {
         let output = output(&["completions", shell]);
         let said = text(&output.stdout);
-        assert!(
-            said.contains("dev-server") && said.contains("on-lost"),
-            "{shell}"
-        );
+        assert!(said.contains("dev-server"), "{shell}");
+        assert!(said.contains("on-lost"), "{shell}");
+        assert!(!said.contains("guard-child"), "{shell}: nobody's business");
     }
-    let output = output(&["man"]);
-    let said = text(&output.stdout).replace("\\-", "-");
-    for command in [
+    let man = |words: &[&str]| {
+        let output = output(&[&["man"], words].concat());
+        text(&output.stdout).replace("\\-", "-")
+    };
+    let said = man(&[]);
+    let commands = [
         "run",
+        "heartbeat",
         "release",
         "status",
         "list",
         "watch",
         "timing",
-        "dev-server",
-    ] {
-        assert!(said.contains(command), "{command}");
+        "simulate",
+    ];
+    for command in commands {
+        assert!(
+            said.contains(&format!("kubelease-{command}(1)")),
+            "{command}"
+        );
     }
-    assert!(
-        said.contains("Exit codes") || said.contains("EXIT CODES"),
-        "{said}"
-    );
-    assert!(
-        !said.contains("guard-child"),
-        "the inner commands are nobody's business"
-    );
+    assert!(said.contains("Exit codes"), "{said}");
+    let said = man(&["run"]);
+    for words in [".TH kubelease-run 1", "--on-lost", "KUBELEASE_FENCE"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(code(&output(&["man", "walk"])), 1);
 }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Line, Stage};
-use crate::process::{is_alive, until};
+use crate::process::{dev_server, is_alive, until};
 
 /// Beyond the lease of 3 s, so that another may have taken over since.
 const BEYOND: Duration = Duration::from_millis(4_500);
@@ -106,6 +106,26 @@ fn an_outage_ends_the_command_and_its_end_begins_a_new_term() {
     assert!(terms[0].1.at - first.at < DEADLINE_S, "{terms:?}");
 }
 
+/// A server that is stopped takes connections and says nothing.
+#[test]
+fn a_dev_server_that_says_nothing_ends_the_command_in_time() {
+    let (server, url) = dev_server(&[]);
+    let mut stage = Stage::new("silence");
+    stage.url = url;
+    let _a = stage.candidate_after("a", &[], "trap '' TERM");
+    let first = stage.leader("a", 0);
+    let _b = stage.candidate("b", &[]);
+    server.signal(Signal::STOP);
+    until("the command is dead", || !is_alive(command(&first)));
+    sleep(Duration::from_secs(2));
+    server.signal(Signal::CONT);
+    until("a second term", || stage.terms().len() == 2);
+    sleep(Duration::from_secs(1));
+    let terms = stage.terms();
+    assert_eq!(terms.len(), 2);
+    assert!(terms[0].1.at - first.at < DEADLINE_S, "{terms:?}");
+}
+
 #[test]
 fn a_loss_ends_kubelease_where_it_is_asked_to() {
     let stage = Stage::new("exit");
@@ -136,6 +156,20 @@ fn a_killed_guard_takes_the_command_and_kubelease_along() {
         lease["spec"]["holderIdentity"], "",
         "nothing is left, so it is released"
     );
+}
+
+#[test]
+fn a_command_whose_both_keepers_are_killed_dies_too() {
+    let stage = Stage::new("both");
+    let a = stage.candidate_after("a", &[], "trap '' TERM");
+    let first = stage.leader("a", 0);
+    let guard = a.guard();
+    a.signal(Signal::STOP);
+    kill_process(guard, Signal::STOP).unwrap();
+    a.signal(Signal::KILL);
+    kill_process(guard, Signal::KILL).unwrap();
+    let took = until("the command is dead", || !is_alive(command(&first)));
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod command;
+mod heartbeat;
 mod leases;
 mod loss;
 mod process;

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -71,6 +72,17 @@ impl Drop for Job {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A server in a process of its own, and its URL.
+pub(crate) fn dev_server(options: &[&str]) -> (Job, String) {
+    let words = [&["dev-server"], options].concat();
+    let mut job = Job::start(kubelease(words).stdout(Stdio::piped()));
+    let mut url = String::new();
+    BufReader::new(job.0.stdout.take().unwrap())
+        .read_line(&mut url)
+        .unwrap();
+    (job, url.trim().to_owned())
 }
 
 /// The first child of a process, once it has one.

@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod gate;
 pub mod log;
+pub mod manifest;
 pub mod part;
 
 use core::time::Duration;
@@ -96,6 +98,49 @@ impl Cluster {
             .timing(timing)
     }
 
+    /// Lets `candidate-0` to `candidate-5` elect in the namespace `default`.
+    pub async fn let_candidates_elect(&self) {
+        let role = "
+            {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: candidates},
+            rules: [{apiGroups: [coordination.k8s.io], resources: [leases],
+            verbs: [get, create, update, patch, watch]}]}";
+        let binding = "
+            {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding,
+            metadata: {name: candidates},
+            roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: candidates},
+            subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: candidates}]}";
+        let target = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+        let admin = self.admin();
+        admin
+            .apply(&format!("{target}/roles/candidates"), role)
+            .await;
+        let bindings = format!("{target}/rolebindings/candidates");
+        admin.apply(&bindings, binding).await;
+        let candidate = self.client("candidate-0");
+        until("the role counts", Duration::from_secs(10), async || {
+            candidate.ask("GET", &lease("none"), "").await.status == 404
+        })
+        .await;
+    }
+
+    /// The audited requests for a lease of `default`: user, verb and status.
+    #[must_use]
+    pub fn audited(&self, lease: &str) -> Vec<Audited> {
+        let text = self.text("audit.log");
+        let entries = text.lines().filter_map(|line| {
+            // The last line may be half written.
+            let entry: serde_json::Value = serde_json::from_str(line).ok()?;
+            let text = |pointer| entry.pointer(pointer)?.as_str().map(str::to_owned);
+            (text("/objectRef/name")? == lease).then_some(())?;
+            Some(Audited {
+                user: text("/user/username")?,
+                verb: text("/verb")?,
+                status: entry.pointer("/responseStatus/code")?.as_u64()?,
+            })
+        });
+        entries.collect()
+    }
+
     /// The API server's process.
     #[must_use]
     pub fn api(&self) -> Part {
@@ -129,6 +174,23 @@ impl Cluster {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
         text.trim().to_owned()
     }
+}
+
+/// A request as the audit log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audited {
+    /// Who asked.
+    pub user: String,
+    /// The verb, as in a Role.
+    pub verb: String,
+    /// The status of the answer.
+    pub status: u64,
+}
+
+/// The path of a lease of the namespace `default`.
+#[must_use]
+pub fn lease(name: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}")
 }
 
 /// Asks every 10 ms until the answer is yes.

@@ -8,6 +8,8 @@ use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::timestamp::Timestamp;
 use kubelease_core::wire::path::LeasePath;
 
+use crate::heart;
+
 /// Reads numbers from the input, over and over.
 pub struct Source<'a>(core::iter::Cycle<core::slice::Iter<'a, u8>>);
 
@@ -16,19 +18,19 @@ impl Source<'_> {
         self.0.next().copied().unwrap_or(0)
     }
 
-    fn number(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         (0..8).fold(0, |number, _| (number << 8) | u64::from(self.byte()))
     }
 
-    fn flag(&mut self) -> bool {
+    pub fn flag(&mut self) -> bool {
         self.byte() & 1 == 1
     }
 
-    fn millis(&mut self) -> Duration {
+    pub fn millis(&mut self) -> Duration {
         Duration::from_millis(self.number())
     }
 
-    fn now(&mut self) -> Now {
+    pub fn now(&mut self) -> Now {
         let wall = Timestamp::from_unix(self.number().cast_signed(), 7).filter(|_| self.flag());
         Now {
             instant: Instant::from_millis(self.number()),
@@ -49,6 +51,18 @@ pub fn everything(input: &[u8]) -> u64 {
         .wrapping_add(election(input, &mut source))
         .wrapping_add(bytes(input, &mut source, patch))
         .wrapping_add(bytes(input, &mut source, put))
+        .wrapping_add(hearts(input, &mut source))
+}
+
+fn hearts(input: &[u8], source: &mut Source<'_>) -> u64 {
+    let mut keep = [0_u8; 64];
+    let put = UpdateMode::Update {
+        keep: &mut keep,
+        patch_when_too_large: source.flag(),
+    };
+    heart::beats(input, source)
+        .wrapping_add(heart::bytes(input, source, UpdateMode::MergePatch))
+        .wrapping_add(heart::bytes(input, source, put))
 }
 
 fn times(input: &[u8], source: &mut Source<'_>) -> u64 {
@@ -180,7 +194,7 @@ fn step(elector: &mut Elector<'_>, source: &mut Source<'_>) -> u64 {
     0
 }
 
-fn record(source: &mut Source<'_>) -> LeaseRecord {
+pub fn record(source: &mut Source<'_>) -> LeaseRecord {
     let mut record = LeaseRecord {
         being_deleted: source.flag(),
         ..LeaseRecord::default()
@@ -202,7 +216,7 @@ fn record(source: &mut Source<'_>) -> LeaseRecord {
     record
 }
 
-fn reply(kind: u8, record: &LeaseRecord) -> Reply<'_> {
+pub fn reply(kind: u8, record: &LeaseRecord) -> Reply<'_> {
     match kind {
         0 => Reply::LeaseMissing,
         1 => Reply::NamespaceMissing,

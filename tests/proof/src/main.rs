@@ -8,6 +8,7 @@
 mod drive;
 #[cfg(feature = "deliberate_allocation")]
 mod heap;
+mod heart;
 
 use core::hint::black_box;
 

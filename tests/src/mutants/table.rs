@@ -45,7 +45,7 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "an acknowledgement is not checked",
         breaks: "L7: 200 with another's record is no acknowledgement",
         file: "elector/answers.rs",
-        find: "if !self.is_acknowledged(&pending.kind, &sent, record) {",
+        find: "if !self.is_acknowledged(&pending.kind, holder, written, record) {",
         replace: "if false {",
     },
     Mutant {
@@ -72,11 +72,11 @@ pub const MUTANTS: [Mutant; 46] = [
         find: "        response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending",
+        self.answered",
         replace: "        response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         let _ = now;
-        let pending",
+        self.answered",
     },
     Mutant {
         name: "an answer with any id is taken",
@@ -96,14 +96,14 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a timeout means that nothing was done",
         breaks: "rule 5",
         file: "elector/answers.rs",
-        find: "Failure::Unknown | Failure::TimedOut => pending.kind.written().is_some(),",
+        find: "Failure::Unknown | Failure::TimedOut => pending.kind.is_write(),",
         replace: "Failure::Unknown | Failure::TimedOut => false,",
     },
     Mutant {
         name: "a 5xx means that nothing was done",
         breaks: "rule 12",
         file: "elector/answers.rs",
-        find: "                self.lost(written.is_some(), retry_after);",
+        find: "                self.lost(is_write, retry_after);",
         replace: "                self.lost(false, retry_after);",
     },
     Mutant {
@@ -120,13 +120,15 @@ pub const MUTANTS: [Mutant; 46] = [
         breaks: "rule 6: never an unconditional write",
         file: "elector/observe.rs",
         find: "        self.last.version.copy_from(&record.version);
-        self.last.spec.copy_from(spec);",
+        self.settle(Seen::Record);
+        lesson",
         replace: "        if standing == Standing::Mine {
             self.last.version.copy_from(&record.version);
         } else {
             self.last.version = crate::lease::Version::default();
         }
-        self.last.spec.copy_from(spec);",
+        self.settle(Seen::Record);
+        lesson",
     },
     Mutant {
         name: "a write after a lost one has no version",
@@ -155,18 +157,15 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "transitions wrap",
         breaks: "rule 8: they saturate at 2^31 - 1",
         file: "elector/requests.rs",
-        find: "transitions(record).saturating_add(1).min(TRANSITIONS_MAX),",
-        replace: "transitions(record).saturating_add(1) & TRANSITIONS_MAX,",
+        find: "record.transitions.saturating_add(1).min(TRANSITIONS_MAX),",
+        replace: "record.transitions.saturating_add(1) & TRANSITIONS_MAX,",
     },
     Mutant {
         name: "transitions rise with each renewal",
         breaks: "rule 8",
         file: "elector/requests.rs",
-        find: "(record.spec.acquire_time.timestamp(), transitions(record))",
-        replace: "(
-                record.spec.acquire_time.timestamp(),
-                transitions(record).saturating_add(1),
-            )",
+        find: "(record.acquire_time, record.transitions)",
+        replace: "(record.acquire_time, record.transitions.saturating_add(1))",
     },
     Mutant {
         name: "a fence is that of the first term",
@@ -206,22 +205,26 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a change is a change of the resourceVersion",
         breaks: "rule 2: metadata is no sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == *spec && old.version.uid == record.version.uid",
+        find: "old.digest == digest && old.version.uid == record.version.uid",
         replace: "old.version == record.version",
     },
     Mutant {
         name: "a change is a change of the holder",
         breaks: "rule 2: a renewal is a sign of life",
         file: "elector/observe.rs",
-        find: "old.spec == *spec && old.version.uid == record.version.uid",
-        replace: "old.spec.holder == spec.holder && old.version.uid == record.version.uid",
+        find: "old.digest == digest && old.version.uid == record.version.uid",
+        replace: "Some(&old.holder) == spec.map(|spec| &spec.holder)
+                    && old.version.uid == record.version.uid",
     },
     Mutant {
         name: "each read is a sign of life",
         breaks: "rule 2: expiry counts from the first sight",
         file: "elector/observe.rs",
-        find: "let since = before.filter(|_| unchanged).map_or(now, |old| old.since);",
-        replace: "let since = before.filter(|_| false).map_or(now, |old| old.since);",
+        find: "        let standing = self.last.standing;
+",
+        replace: "        let standing = self.last.standing;
+        self.last.since = now;
+",
     },
     Mutant {
         name: "an empty holder is somebody",
@@ -277,13 +280,13 @@ pub const MUTANTS: [Mutant; 46] = [
         breaks: "L4",
         file: "elector.rs",
         find: "        if let Some(event) = self.take_event() {
-            return Output::Event(event);
+            return Action::Event(event);
         }
 ",
         replace: "        if !matches!(self.state, State::Releasing(_))
             && let Some(event) = self.take_event()
         {
-            return Output::Event(event);
+            return Action::Event(event);
         }
 ",
     },

@@ -42,7 +42,7 @@ impl<M: Subject> World<M> {
         })
     }
 
-    fn gale(&self, random: &mut Random) -> Option<Gale> {
+    pub(super) fn gale(&self, random: &mut Random) -> Option<Gale> {
         self.active
             .iter()
             .find_map(|index| match self.plan.schedule[*index].what {
@@ -105,7 +105,9 @@ impl<M: Subject> World<M> {
             (Op::Create { .. } | Op::Update { .. }, Some(lease)) => {
                 Ok(Said::Lease(Box::new(lease.record())))
             }
-            (Op::Get | Op::Create { .. } | Op::Update { .. }, _) => self.apply(arrival),
+            (Op::Get | Op::Watch(_) | Op::Create { .. } | Op::Update { .. }, _) => {
+                self.apply(arrival)
+            }
         }
     }
 }

@@ -2,12 +2,12 @@
 //! process. It costs ten times what the world costs, so that only some worlds have one.
 
 use kubelease_core::elector::Timing;
-use kubelease_core::protocol::Reply;
+use kubelease_core::protocol::{Reply, WatchEvent};
 use kubelease_core::time::Now;
 
 use crate::book::Book;
 use crate::laws;
-use crate::seen::Seen;
+use crate::seen::{Seen, Sent};
 use crate::subject::Subject;
 
 /// Watches one process.
@@ -70,6 +70,21 @@ impl Lawyer {
             Some(None) => {
                 self.book.close();
             }
+            None => laws::unchanged(before, after, now, self.was_reset),
+        }
+        self.rank = 0;
+    }
+
+    /// A line of a watch was handed in.
+    pub fn after_line<M: Subject>(
+        &mut self,
+        before: &M,
+        after: &M,
+        now: Now,
+        taken: Option<WatchEvent<'_>>,
+    ) {
+        match taken {
+            Some(event) => self.book.hear(event, after.in_flight().map(Sent::from)),
             None => laws::unchanged(before, after, now, self.was_reset),
         }
         self.rank = 0;

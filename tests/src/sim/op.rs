@@ -12,6 +12,8 @@ use kubelease_core::time::Duration;
 pub enum Op {
     /// Read.
     Get,
+    /// Hear of all changes after this version.
+    Watch(u64),
     /// Make the lease where there is none.
     Create {
         /// The record.
@@ -35,7 +37,7 @@ impl Op {
     #[must_use]
     pub const fn spec(&self) -> Option<&RecordSpec> {
         match self {
-            Self::Get => None,
+            Self::Get | Self::Watch(_) => None,
             Self::Create { spec, .. } | Self::Update { spec, .. } => Some(spec),
         }
     }
@@ -45,6 +47,7 @@ impl Op {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Get => "get",
+            Self::Watch(_) => "watch",
             Self::Create { .. } => "create",
             Self::Update {
                 changes: Changes::Acquire,
@@ -68,7 +71,8 @@ impl From<Operation<'_>> for Op {
             Operation::GetNode { .. } | Operation::Delete { .. } => {
                 panic!("no elector asks for that")
             }
-            Operation::Get | Operation::Watch { .. } => Self::Get,
+            Operation::Get => Self::Get,
+            Operation::Watch { version, .. } => Self::Watch(version.as_number().unwrap_or(0)),
             Operation::Create { spec, by_put, .. } => Self::Create {
                 spec: RecordSpec::from(spec),
                 by_put,

@@ -55,6 +55,8 @@ pub struct Seat {
     pub late_us: u64,
     /// How far back the monotonic clock can step between two calls.
     pub noise_ms: u64,
+    /// Whether its processes watch.
+    pub watches: bool,
 }
 
 /// What happens to the leader when the world is calm again.
@@ -81,7 +83,10 @@ impl Plan {
             .map(|number| draw_seat(mix, timing, number, &mut random))
             .collect();
         let band = draw_band(mix, &seats, &mut random);
+        // Drawn apart, so that worlds are what they were before there were watches.
+        let mut watching = Random::of(&[seed, 0x7761_7463]);
         for seat in &mut seats {
+            seat.watches = watching.chance(500);
             let rate = rate_in(band, random.pick(&[0, 0, 300, 700, 1_000, 1_000]));
             seat.clock.set_rate(0, rate);
         }
@@ -143,6 +148,7 @@ fn draw_seat(mix: &Mix, timing: Timing, number: u64, random: &mut Random) -> Sea
         starts_us: random.below(latest_us),
         late_us: random.pick(&[0, 0, 2_000, 50_000]),
         noise_ms: random.pick(&[0, 0, 0, 40]),
+        watches: false,
     }
 }
 
@@ -202,7 +208,15 @@ fn settling_us(seats: &[Seat], band: (u64, u64)) -> u64 {
                 .saturating_add(report.graceful_takeover),
         );
         let release = timing.renew_deadline.saturating_add(COOLDOWN_MAX);
-        longest.saturating_add(release).as_millis()
+        let silence = if seat.watches {
+            report.watch_silence
+        } else {
+            Duration::ZERO
+        };
+        longest
+            .saturating_add(release)
+            .saturating_add(silence)
+            .as_millis()
     });
     let edited = Duration::from_secs(u64::from(EDITED_DURATION_MAX_S.unsigned_abs()));
     let records = seats

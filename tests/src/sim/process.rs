@@ -1,6 +1,7 @@
 //! [`Process`]: one machine on one host, driven by the letter of its contract.
 
 mod checks;
+mod hear;
 
 use kubelease_core::elector::{Config, POLLS_MAX};
 use kubelease_core::lease::RecordTime;
@@ -15,6 +16,9 @@ use super::plan::Seat;
 use super::random::Random;
 use crate::seen::Seen;
 use crate::subject::Subject;
+
+/// Longest silence of a stream, where the retry period is not longer.
+const SILENCE_MAX: Duration = Duration::from_secs(90);
 
 /// A process.
 #[derive(Clone, Debug)]
@@ -85,6 +89,8 @@ pub struct Flight {
     pub deadline: Instant,
     /// Whether it writes the holder.
     pub claims: bool,
+    /// Whether it is a watch.
+    pub is_watch: bool,
 }
 
 /// What a poll said, kept past the machine's next call.
@@ -359,9 +365,16 @@ impl<M: Subject> Process<M> {
         until: Option<Instant>,
         sent: Instant,
     ) -> Result<(), String> {
-        let timeout = self
-            .largest
-            .saturating_add(self.config.timing.request_timeout);
+        let timing = &self.config.timing;
+        let is_watch = matches!(op, Op::Watch(_));
+        let timeout = self.largest.saturating_add(if is_watch {
+            SILENCE_MAX.max(timing.retry_period)
+        } else {
+            timing.request_timeout
+        });
+        if is_watch && until.is_some() {
+            return Err(format!("{id:?} is a leader's watch"));
+        }
         let latest = until.map_or(timeout, |until| until.min(timeout));
         if self.watch != Watch::Nothing && deadline > latest {
             return Err(format!("L5: {id:?} outlives its timeout or leadership"));
@@ -370,7 +383,7 @@ impl<M: Subject> Process<M> {
             return Err(format!("L5: {id:?} is a second request in flight"));
         }
         let claims = match op {
-            Op::Get => false,
+            Op::Get | Op::Watch(_) => false,
             Op::Create { .. } => true,
             Op::Update { version, .. } => {
                 if version.resource_version.is_empty() || version.uid.is_empty() {
@@ -391,6 +404,7 @@ impl<M: Subject> Process<M> {
             sent,
             deadline,
             claims,
+            is_watch,
         });
         Ok(())
     }

@@ -7,6 +7,7 @@ use kubelease_core::protocol::{Failure, RequestId};
 
 use super::op::{Answer, Op};
 use super::schedule::Call;
+use super::stream::Line;
 
 /// What is due.
 #[derive(Clone, Debug)]
@@ -23,6 +24,10 @@ pub enum Due {
     Answer(Asker, Box<Answer>),
     /// The process that asked learns that there will be no answer.
     Fail(Asker, Failure),
+    /// A line of a watch arrives at the process that asked for it.
+    Line(Asker, Box<Line>),
+    /// The stream of a watch has a bookmark due, or its end.
+    Tick(Asker),
     /// The application of this seat calls.
     Call(usize, u32, Call),
     /// The work of this seat is done.
@@ -36,7 +41,7 @@ pub enum Due {
 }
 
 /// Which request of which process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker {
     /// Its seat.
     pub seat: usize,

@@ -19,6 +19,7 @@ pub struct Server {
     objects: u64,
     /// How far its own civil clock is off.
     offset_us: i64,
+    changes: Vec<Change>,
 }
 
 /// The lease as it is stored.
@@ -33,6 +34,17 @@ pub struct Stored {
     uid: Uid,
     created: Option<Timestamp>,
     being_deleted: bool,
+}
+
+/// What a watch tells of.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The version that it made.
+    pub version: u64,
+    /// The lease since then, or before it was deleted.
+    pub record: LeaseRecord,
+    /// Whether it was deleted.
+    pub is_deletion: bool,
 }
 
 /// Whether leases can be in it.
@@ -77,6 +89,7 @@ impl Server {
             version: 1_000,
             objects: 0,
             offset_us,
+            changes: Vec::new(),
         }
     }
 
@@ -103,6 +116,8 @@ impl Server {
     pub fn apply(&mut self, op: &Op, at_us: u64) -> Said {
         match op {
             Op::Get => self.read(),
+            // One that can't be opened ends at once.
+            Op::Watch(_) => Said::Other(Reply::WatchEnded),
             Op::Create { spec, .. } => self.create(spec, at_us),
             Op::Update { spec, version, .. } => self.update(spec, version, at_us),
         }
@@ -112,7 +127,7 @@ impl Server {
     #[must_use]
     pub fn would_write(&self, op: &Op) -> bool {
         match (op, &self.lease) {
-            (Op::Get, _) => false,
+            (Op::Get | Op::Watch(_), _) => false,
             (Op::Create { .. }, lease) => lease.is_none() && self.namespace == Namespace::Active,
             (Op::Update { version, .. }, Some(stored)) => stored.is_at(version),
             (Op::Update { .. }, None) => false,
@@ -125,7 +140,7 @@ impl Server {
         let version = self.count_up();
         let uid = self.next_uid(edit == Edit::Remake);
         if edit == Edit::Delete {
-            self.lease = None;
+            self.remove(version);
             return Some(version);
         }
         let now = EPOCH_US.saturating_add_unsigned(at_us);
@@ -160,16 +175,48 @@ impl Server {
             }
             Edit::Finalize => lease.being_deleted = true,
         }
+        self.changed();
         Some(version)
     }
 
     /// Ends or begins the namespace; the version that this made.
     pub fn set_namespace(&mut self, namespace: Namespace) -> u64 {
         self.namespace = namespace;
+        let version = self.count_up();
         if namespace != Namespace::Active {
-            self.lease = None;
+            self.remove(version);
         }
-        self.count_up()
+        version
+    }
+
+    /// What happened to the lease after `version`.
+    #[must_use]
+    pub fn changes_after(&self, version: u64) -> &[Change] {
+        let first = self.changes.partition_point(|it| it.version <= version);
+        &self.changes[first..]
+    }
+
+    /// The lease is gone since `version`.
+    fn remove(&mut self, version: u64) {
+        if let Some(mut lease) = self.lease.take() {
+            lease.version = version;
+            self.changes.push(Change {
+                version,
+                record: lease.record(),
+                is_deletion: true,
+            });
+        }
+    }
+
+    /// The lease is in a new state.
+    fn changed(&mut self) {
+        if let Some(lease) = &self.lease {
+            self.changes.push(Change {
+                version: lease.version,
+                record: lease.record(),
+                is_deletion: false,
+            });
+        }
     }
 
     fn read(&self) -> Said {
@@ -197,6 +244,7 @@ impl Server {
             created: self.date(at_us),
             being_deleted: false,
         });
+        self.changed();
         self.read()
     }
 
@@ -214,6 +262,7 @@ impl Server {
             lease.version = next;
             lease.written_us = at_us;
             self.version = next;
+            self.changed();
         }
         self.read()
     }

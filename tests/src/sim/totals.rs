@@ -16,6 +16,10 @@ pub struct Totals {
     pub terms: u64,
     /// Requests handed out.
     pub requests: u64,
+    /// Watches among them that were answered by a stream.
+    pub streams: u64,
+    /// Lines of those that arrived.
+    pub lines: u64,
     /// Faults by kind.
     pub faults: BTreeMap<&'static str, u64>,
     /// Overlaps that somebody outside caused.
@@ -51,6 +55,8 @@ impl Totals {
         self.changes += other.changes;
         self.terms += other.terms;
         self.requests += other.requests;
+        self.streams += other.streams;
+        self.lines += other.lines;
         for (kind, count) in &other.faults {
             *self.faults.entry(kind).or_default() += count;
         }
@@ -74,6 +80,8 @@ impl fmt::Display for Totals {
         writeln!(f, "leadership changes  {:>12}", self.changes)?;
         writeln!(f, "terms               {:>12}", self.terms)?;
         writeln!(f, "requests            {:>12}", self.requests)?;
+        writeln!(f, "streams             {:>12}", self.streams)?;
+        writeln!(f, "  lines             {:>12}", self.lines)?;
         writeln!(f, "takeovers in time   {:>12}", self.takeovers)?;
         writeln!(f, "quiet processes     {:>12}", self.quiet)?;
         writeln!(f, "twins noticed       {:>12}", self.collisions)?;

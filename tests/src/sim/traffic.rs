@@ -70,6 +70,13 @@ impl<M: Subject> World<M> {
 
     pub(super) fn arrive(&mut self, arrival: &Arrival) -> Result<(), String> {
         let mut random = Random::new(arrival.luck);
+        if let Op::Watch(version) = arrival.op
+            && self.at_us >= self.starting_until_us
+            && self.gale(&mut random).is_none()
+        {
+            self.open_stream(arrival, version, &mut random);
+            return Ok(());
+        }
         let answer = self.serve(arrival, &mut random)?;
         self.note(format_args!(
             "{} of {}{}: {}",
@@ -138,7 +145,7 @@ impl<M: Subject> World<M> {
         })
     }
 
-    fn weather(&self, seat: usize) -> Weather {
+    pub(super) fn weather(&self, seat: usize) -> Weather {
         if self.at_us >= self.plan.calm_us {
             return Weather::FAIR;
         }

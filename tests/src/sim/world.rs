@@ -16,6 +16,7 @@ use super::plan::{IDENTITIES, Plan, Seat};
 use super::process::{Process, Turn, Watch};
 use super::queue::{Due, Queue};
 use super::server::Server;
+use super::stream::Stream;
 use super::totals::Totals;
 use crate::subject::Subject;
 
@@ -26,6 +27,7 @@ pub struct World<M> {
     pub(super) at_us: u64,
     pub(super) queue: Queue,
     pub(super) server: Server,
+    pub(super) streams: Vec<Stream>,
     pub(super) owner: Option<Writer>,
     pub(super) processes: Vec<Process<M>>,
     pub(super) contacts: Vec<Contact>,
@@ -94,6 +96,7 @@ impl<M: Subject> World<M> {
             at_us: 0,
             queue: Queue::default(),
             server: Server::new(plan.server_offset_us),
+            streams: Vec::new(),
             owner: None,
             contacts: plan.seats.iter().map(contact).collect(),
             active: Vec::new(),
@@ -155,6 +158,7 @@ impl<M: Subject> World<M> {
                 self.at_us = next_us;
                 if let Some(due) = self.queue.pop() {
                     self.happen(due)?;
+                    self.feed_streams();
                 }
             } else {
                 self.at_us = wake_us;
@@ -212,6 +216,11 @@ impl<M: Subject> World<M> {
                 }
                 self.drive(asker.seat)
             }
+            Due::Line(asker, line) => self.line(asker, &line),
+            Due::Tick(asker) => {
+                self.tick(asker);
+                Ok(())
+            }
             Due::Call(seat, life, call) => self.call(seat, life, call),
             Due::WorkDone(seat, life) => self.work_done(seat, life),
             Due::Reset(seat, local_ms) => self.reset_clock(seat, local_ms),
@@ -223,12 +232,13 @@ impl<M: Subject> World<M> {
     /// Until when this has to wait, because the process that it is for stands still.
     fn sleeper(&self, due: &Due) -> Option<u64> {
         let seat = match due {
-            Due::Answer(asker, _) | Due::Fail(asker, _) => asker.seat,
+            Due::Answer(asker, _) | Due::Fail(asker, _) | Due::Line(asker, _) => asker.seat,
             Due::Call(seat, _, _) | Due::WorkDone(seat, _) | Due::Reset(seat, _) => *seat,
             Due::Start(_)
             | Due::Begin(_)
             | Due::End(_)
             | Due::Arrive(_)
+            | Due::Tick(_)
             | Due::Finale
             | Due::Quiet(_) => return None,
         };
@@ -324,6 +334,11 @@ impl<M: Subject> World<M> {
             return Ok(());
         }
         self.processes[seat].start(self.at_us, identity, self.make);
+        if self.plan.seats[seat].watches
+            && let Some(machine) = &mut self.processes[seat].machine
+        {
+            machine.watch();
+        }
         self.log_of(seat, format_args!("starts"));
         self.drive(seat)
     }
@@ -376,5 +391,10 @@ fn limits(seat: &Seat, slowest: u64) -> Limits {
         deadline_us: true_us(timing.renew_deadline.as_millis()),
         late_us: seat.late_us,
         noise_us: true_us(seat.noise_ms + 1),
+        hearing_us: if seat.watches {
+            true_us(seat.noise_ms + 1)
+        } else {
+            0
+        },
     }
 }

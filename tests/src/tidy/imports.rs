@@ -3,10 +3,19 @@
 use super::Source;
 
 /// The ground floor, which imports nothing above.
-const GROUND: &[&str] = &["dns", "identity", "prng", "text", "time", "timestamp"];
+const GROUND: &[&str] = &[
+    "division",
+    "dns",
+    "identity",
+    "prng",
+    "text",
+    "time",
+    "timestamp",
+];
 
 /// A row may import the ground floor and what it names, and nothing else.
 const TABLE: &[(&str, &[&str])] = &[
+    ("division", &[]),
     ("dns", &[]),
     ("identity", &[]),
     ("prng", &[]),

@@ -81,6 +81,7 @@ fn seat(identity: &'static str, timing: Timing, rate: u64, starts_us: u64) -> Se
         starts_us,
         late_us: 0,
         noise_ms: 0,
+        watches: false,
     }
 }
 

@@ -77,6 +77,7 @@ fn hour(identities: &[&'static str], timing: Timing, twins: bool) -> Outcome {
         starts_us: number * SECOND_US,
         late_us: 0,
         noise_ms: 0,
+        watches: false,
     };
     let plan = Plan {
         seats: identities.iter().zip(0..).map(seat).collect(),

@@ -1,6 +1,9 @@
 //! `kubelease dev-server`: the API server for tests, by itself.
 
+mod tls;
+
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 use kubelease::testing::ApiServer;
@@ -26,11 +29,15 @@ pub(crate) struct DevServerArgs {
     /// Let only requests with this bearer token in, as an administrator.
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
+    /// Speak TLS, and write the authority that vouches for it, in PEM, to this file.
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
 }
 
 /// Serves until SIGINT or SIGTERM. The first line on standard output is the server's URL.
 pub(crate) fn run(args: &DevServerArgs) -> Outcome {
-    let mut builder = ApiServer::builder().port(args.port);
+    let port = if args.tls_ca.is_some() { 0 } else { args.port };
+    let mut builder = ApiServer::builder().port(port);
     if let Some(token) = &args.token {
         builder = builder.admin_token(token);
     }
@@ -44,7 +51,14 @@ pub(crate) fn run(args: &DevServerArgs) -> Outcome {
         for namespace in &args.namespace {
             server.create_namespace(namespace);
         }
-        writeln!(io::stdout(), "{}", server.url())?;
+        let url = match &args.tls_ca {
+            None => server.url(),
+            Some(ca) => format!(
+                "https://{}",
+                tls::before(server.addr(), args.port, ca).await?
+            ),
+        };
+        writeln!(io::stdout(), "{url}")?;
         io::stdout().flush()?;
         tokio::select! {
             _ = terminate.recv() => {}

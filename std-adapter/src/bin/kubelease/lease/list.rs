@@ -13,6 +13,7 @@ use super::seen::Watcher;
 use crate::args::{Format, OutputArgs};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, Outcome};
+use crate::style::strong;
 
 const HEADER: [&str; 8] = [
     "NAMESPACE",
@@ -73,7 +74,11 @@ async fn list(args: &ListArgs) -> Outcome {
         Row::new(lease, seen)
     });
     let text = match args.output.output {
-        Format::Table => columns(&HEADER, &rows.map(cells).collect::<Vec<_>>()),
+        Format::Table => {
+            let text = columns(&HEADER, &rows.map(cells).collect::<Vec<_>>());
+            let (header, rest) = text.split_once('\n').unwrap_or((&text, ""));
+            format!("{}\n{rest}", strong(header))
+        }
         Format::Json => {
             let rows: Vec<Value> = rows.map(|row| row.to_json()).collect();
             format!("{:#}\n", Value::Array(rows))

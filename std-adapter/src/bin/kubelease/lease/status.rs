@@ -12,6 +12,7 @@ use super::seen::Watcher;
 use crate::args::{Format, LeaseName, OutputArgs};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, NOT_THERE, Outcome};
+use crate::style::strong;
 
 /// Which Lease, and how long to look at it.
 #[derive(Debug, Args)]
@@ -66,12 +67,16 @@ fn table(row: &Row) -> String {
     } else {
         &row.holder
     };
+    let ago = |pointer| match row.ago(pointer).as_str() {
+        "-" => "-".to_owned(),
+        length => format!("{length} ago"),
+    };
     let lines = [
         ("lease", format!("{}/{}", row.namespace, row.name)),
-        ("holder", holder.to_owned()),
+        ("holder", strong(holder)),
         ("duration", row.duration()),
-        ("acquired", row.ago("/spec/acquireTime")),
-        ("renewed", row.ago("/spec/renewTime")),
+        ("acquired", ago("/spec/acquireTime")),
+        ("renewed", ago("/spec/renewTime")),
         ("changed", row.changed()),
         ("transitions", row.transitions()),
         ("age", row.ago("/metadata/creationTimestamp")),

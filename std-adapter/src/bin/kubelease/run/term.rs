@@ -4,10 +4,10 @@ use kubelease::kubelease_core::time::Duration;
 use kubelease::{Clock, Event, Guard, Instant, SystemClock};
 
 use super::keeper::Keeper;
-use super::signals::ends;
 use super::words::{Bounds, Order, Report};
 use super::{Run, next};
 use crate::exit::{Failure, by_signal};
+use crate::signals::ends;
 
 /// The command is killed this much sooner than it must have ended, so that the kernel has time to
 /// do it; less where the grace is short.

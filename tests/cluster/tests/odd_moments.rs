@@ -1,0 +1,381 @@
+//! The odd moments of a real API server, and what our machine makes of them.
+//!
+//! They stop and end parts of the cluster: one test at a time.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed, and times it by itself"
+)]
+
+use core::time::Duration;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use kubelease::kubelease_core::time::Duration as Millis;
+use kubelease::{Changes, Create, Event, Finish, Handle, StopReason, Timing, TroubleKind};
+use kubelease_cluster::client::{Answer, Client};
+use kubelease_cluster::gate::{Gate, Keeper, Request};
+use kubelease_cluster::part::Part;
+use kubelease_cluster::{Cluster, lease, until};
+use serde_json::Value;
+use tokio_stream::StreamExt as _;
+
+const LONG: Duration = Duration::from_secs(60);
+
+const fn timing(lease: u64, renew: u64, retry: u64) -> Timing {
+    Timing::new(
+        Millis::from_millis(lease),
+        Millis::from_millis(renew),
+        Millis::from_millis(retry),
+    )
+}
+
+/// A name for a lease that no earlier run has used on this cluster.
+fn unique(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
+/// What a handle has told so far.
+#[derive(Clone, Debug, Default)]
+struct Told(Arc<Mutex<Vec<Event>>>);
+
+impl Told {
+    fn listen(mut changes: Changes) -> Self {
+        let told = Self::default();
+        let events = Arc::clone(&told.0);
+        tokio::spawn(async move {
+            while let Some(event) = changes.next().await {
+                events.lock().unwrap().push(event);
+            }
+        });
+        told
+    }
+
+    fn any(&self, is_it: impl Fn(&Event) -> bool) -> bool {
+        self.0.lock().unwrap().iter().any(is_it)
+    }
+}
+
+const fn is_trouble(event: &Event) -> bool {
+    matches!(event, Event::Trouble { .. } | Event::IdentityCollision)
+}
+
+async fn leads(handle: &Handle) {
+    until("it leads", LONG, async || handle.is_leading()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn a_restart_of_the_server_ends_no_term_and_the_403s_after_it_are_no_trouble() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    let name = unique("restart");
+    // It asks often enough to meet the moment in which nobody has rights.
+    let often = timing(30_000, 20_000, 50);
+    let handle = cluster
+        .elector("candidate-0", &name, often)
+        .start()
+        .unwrap();
+    let told = Told::listen(handle.changes());
+    leads(&handle).await;
+    let refusals = || {
+        let audited = cluster.audited(&name);
+        audited
+            .iter()
+            .filter(|request| request.status == 403)
+            .count()
+    };
+    for restarts in 1..=3 {
+        let begun = Instant::now();
+        cluster.api().kill();
+        cluster.api().start();
+        cluster.wait_until_serving().await;
+        let before = handle.leading_until();
+        until("a renewal", LONG, async || handle.leading_until() > before).await;
+        println!(
+            "restart {restarts}: {:.1?}, refusals {}",
+            begun.elapsed(),
+            refusals()
+        );
+        if refusals() > 0 {
+            break;
+        }
+    }
+    assert!(refusals() > 0, "the server refused nothing");
+    assert_eq!((handle.term(), handle.is_leading()), (1, true));
+    assert!(
+        !told.any(|event| matches!(event, Event::StoppedLeading { .. })),
+        "{told:?}"
+    );
+    assert!(!told.any(is_trouble), "{told:?}");
+    assert_eq!(handle.shutdown().await, Ok(Finish::Released));
+}
+
+/// Stops etcd under each POST, as long as the server waits for it.
+struct StopsEtcd {
+    etcd: Part,
+    admin: Client,
+    lease: String,
+    /// The status of the POST, and whether it was written.
+    answers: Mutex<Vec<(u16, bool)>>,
+}
+
+impl Keeper for StopsEtcd {
+    fn before(&self, request: &mut Request) {
+        if request.method == "POST" {
+            self.etcd.pause();
+            // The server gives up before the candidate does.
+            let path = request.target.split('?').next().unwrap_or_default();
+            request.target = format!("{path}?fieldManager=kubelease&timeout=2s");
+        }
+    }
+
+    async fn after(&self, request: &Request, answer: &Answer) {
+        if request.method != "POST" {
+            return;
+        }
+        self.etcd.resume();
+        // What etcd was sent it may still carry out.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let read = self.admin.ask("GET", &lease(&self.lease), "").await;
+        self.answers
+            .lock()
+            .unwrap()
+            .push((answer.status, read.status == 200));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn a_create_that_was_answered_504_and_written_is_found_and_is_ours() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    for number in 0..5 {
+        let name = unique(&format!("unknown-outcome-{number}"));
+        let keeper = Arc::new(StopsEtcd {
+            etcd: cluster.etcd(),
+            admin: cluster.admin(),
+            lease: name.clone(),
+            answers: Mutex::default(),
+        });
+        let gate = Gate::open(cluster.client("candidate-0"), Arc::clone(&keeper))
+            .await
+            .unwrap();
+        let elector = cluster.elector("candidate-0", &name, timing(30_000, 20_000, 1_000));
+        let handle = elector.server(gate.url()).start().unwrap();
+        let told = Told::listen(handle.changes());
+        // No POST is answered well: it leads when it has found one that was written.
+        leads(&handle).await;
+
+        let answers = keeper.answers.lock().unwrap().clone();
+        println!("{name}: POSTs, each with its status and whether it was written: {answers:?}");
+        let &(status, is_written) = answers.last().unwrap();
+        assert!(status != 201 && is_written, "{answers:?}");
+        let stored = cluster.admin().ask("GET", &lease(&name), "").await;
+        assert_eq!(stored.at("/spec/holderIdentity"), handle.identity());
+        assert_eq!(stored.at("/spec/leaseTransitions"), Value::from(0));
+        assert!(!told.any(is_trouble), "{told:?}");
+        assert_eq!(handle.shutdown().await, Ok(Finish::Released));
+        // The server may close the connection in place of the answer.
+        if status == 504 {
+            return;
+        }
+    }
+    panic!("no POST was both answered 504 and written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn a_leader_whose_server_has_lost_etcd_stops_in_time_and_one_leads_when_it_is_back() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    let (name, timing) = (unique("no-etcd"), timing(6_000, 4_000, 500));
+    let first = cluster
+        .elector("candidate-0", &name, timing)
+        .start()
+        .unwrap();
+    let told = Told::listen(first.changes());
+    leads(&first).await;
+    let second = cluster
+        .elector("candidate-1", &name, timing)
+        .start()
+        .unwrap();
+    let leader = first.identity().to_owned();
+    until("the second knows", LONG, async || {
+        second.leader().as_ref() == Some(&leader)
+    })
+    .await;
+
+    cluster.etcd().pause();
+    let paused = Instant::now();
+    let ended = loop {
+        assert!(!second.is_leading(), "it leads without a write");
+        if !first.is_leading() {
+            break paused.elapsed();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    for _ in 0..800 {
+        assert!(
+            !first.is_leading() && !second.is_leading(),
+            "one leads without a write"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    cluster.etcd().resume();
+    let resumed = Instant::now();
+    let back = loop {
+        let leading = (first.is_leading(), second.is_leading());
+        assert_ne!(leading, (true, true));
+        if leading != (false, false) {
+            break resumed.elapsed();
+        }
+        assert!(resumed.elapsed() < LONG, "nobody leads again");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    println!("the term ended {ended:.2?} after etcd stopped; a leader {back:.2?} after it went on");
+    assert!(ended < Duration::from_millis(4_100), "{ended:?}");
+    assert!(told.any(|event| {
+        matches!(
+            event,
+            Event::StoppedLeading {
+                reason: StopReason::Deadline,
+                ..
+            }
+        )
+    }));
+    first.shutdown().await.unwrap();
+    second.shutdown().await.unwrap();
+}
+
+/// How long the server keeps a connection on which nothing comes.
+fn idle_time(cluster: &Cluster) -> Duration {
+    let address = cluster.url().replace("https://", "");
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-quiet", "-connect", &address])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = client.stdin.take().unwrap();
+    let request = b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n";
+    std::io::Write::write_all(&mut input, request).unwrap();
+    let begun = Instant::now();
+    // It ends when the server closes.
+    client.wait().unwrap();
+    begun.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn a_connection_that_was_idle_for_more_than_90_s_costs_no_request() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    let closed = tokio::task::spawn_blocking({
+        let cluster = cluster.clone();
+        move || idle_time(&cluster)
+    });
+    let slow = timing(300_000, 240_000, 95_000);
+    let handle = cluster
+        .elector("candidate-0", &unique("idle"), slow)
+        .start()
+        .unwrap();
+    let told = Told::listen(handle.changes());
+    leads(&handle).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (sent, until_first) = (handle.requests_sent(), handle.leading_until());
+    until(
+        "a renewal after the pause",
+        Duration::from_secs(110),
+        async || handle.leading_until() > until_first,
+    )
+    .await;
+    let closed = closed.await.unwrap();
+    println!("the server closed after {closed:.1?}");
+    assert!((85..95).contains(&closed.as_secs()), "{closed:?}");
+    assert_eq!(handle.requests_sent(), sent + 1, "one request, one answer");
+    assert_eq!(handle.last_error(), None);
+    assert!(!told.any(|event| *event == Event::ReconnectAdvised || is_trouble(event)));
+    assert_eq!(handle.shutdown().await, Ok(Finish::Released));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn of_eight_that_create_by_put_at_once_one_leads_and_nobody_is_in_trouble() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    let mut refused = 0;
+    for round in 0..8 {
+        let name = unique(&format!("race-{round}"));
+        let handles: Vec<_> = (0..8)
+            .map(|number| {
+                let user = format!("candidate-{}", number % 6);
+                let elector = cluster.elector(&user, &name, timing(15_000, 10_000, 1_000));
+                elector.create(Create::Put).start().unwrap()
+            })
+            .collect();
+        let told: Vec<_> = handles
+            .iter()
+            .map(|handle| Told::listen(handle.changes()))
+            .collect();
+        until("all know one leader", LONG, async || {
+            let leaders: Vec<_> = handles.iter().map(Handle::leader).collect();
+            leaders
+                .iter()
+                .all(|leader| leader.is_some() && Some(leader) == leaders.first())
+        })
+        .await;
+        assert_eq!(
+            handles.iter().filter(|handle| handle.is_leading()).count(),
+            1
+        );
+        assert!(!told.iter().any(|told| told.any(is_trouble)), "{told:?}");
+        let audited = cluster.audited(&name);
+        let count = |status| {
+            audited
+                .iter()
+                .filter(|entry| entry.status == status)
+                .count()
+        };
+        println!(
+            "{name}: 201 {}, 422 {}, 409 {}",
+            count(201),
+            count(422),
+            count(409)
+        );
+        assert_eq!(count(201), 1);
+        refused += count(422);
+        for handle in handles {
+            handle.shutdown().await.unwrap();
+        }
+        if refused > 0 && round > 0 {
+            break;
+        }
+    }
+    assert!(refused > 0, "no creation by PUT met another");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn rights_that_are_missing_for_good_are_told() {
+    let cluster = Cluster::running();
+    let elector = cluster.elector("elector", "forbidden", timing(15_000, 10_000, 500));
+    let handle = elector.start().unwrap();
+    let told = Told::listen(handle.changes());
+    until("it says so", LONG, async || {
+        told.any(|event| {
+            matches!(
+                event,
+                Event::Trouble {
+                    kind: TroubleKind::Forbidden,
+                    ..
+                }
+            )
+        })
+    })
+    .await;
+    assert!(!handle.is_leading());
+}

@@ -1,0 +1,175 @@
+//! Hearts by the table: how they end, and what they make of refusals.
+#![allow(clippy::indexing_slicing, reason = "tests may")]
+
+use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatError, Retire};
+use kubelease_core::time::Now;
+use kubelease_tests::heart::{A as HEART, GW1, STEADY, beating, heart};
+use kubelease_tests::prelude::*;
+
+#[test]
+fn a_deletion_has_the_version_that_was_made_last() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::Delete => ["DELETE 2"]);
+    at!(h, 3_100, Reply::Deleted => ["Finished Deleted", "Done"]);
+}
+
+#[test]
+fn a_deletion_that_meets_a_conflict_looks_first_and_gives_up_after_three() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::Delete => ["DELETE 2"]);
+    at!(h, 3_000, Reply::Conflict => ["GET"]);
+    at!(h, 3_000, Mine(4) => ["DELETE 4"]);
+    at!(h, 3_000, Reply::Conflict => ["GET"]);
+    at!(h, 3_000, Mine(5) => ["DELETE 5"]);
+    at!(h, 3_000, Reply::Conflict => ["Finished Failed", "Done"]);
+}
+
+#[test]
+fn only_the_own_lease_is_deleted() {
+    let mut h = beating(STEADY);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    // The beat on its way may still be done: look first.
+    at!(h, 10_100, Retire::Delete => ["Cancel", "GET"]);
+    at!(h, 10_200, held_by("B", 9) => ["Finished NotHolder", "Done"]);
+    let mut h = beating(STEADY);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_100, Retire::Delete => ["Cancel", "GET"]);
+    at!(h, 10_200, Reply::LeaseMissing => ["Finished NotHolder", "Done"]);
+}
+
+#[test]
+fn a_deletion_without_an_answer_that_is_found_done_was_done() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::Delete => ["DELETE 2"]);
+    at!(h, 3_100, Failure::Unknown => ["wait 3300"]);
+    at!(h, 3_300 => ["GET"]);
+    at!(h, 3_400, Reply::LeaseMissing => ["Finished Deleted", "Done"]);
+}
+
+#[test]
+fn a_deletion_ends_with_its_budget() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::Delete => ["DELETE 2"]);
+    at!(h, 8_000 => ["Cancel", "wait 8200"]);
+    at!(h, 8_200 => ["GET", "wait 13000"]);
+    at!(h, 13_000 => ["ReconnectAdvised", "Finished Unknown", "Cancel", "Done"]);
+}
+
+#[test]
+fn a_final_beat_is_a_beat() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::FinalBeat => ["PUT 2 renew"]);
+    at!(h, 3_100, Accepted(3) => ["Finished Kept", "Done"]);
+    assert_eq!(h.last_beat_ms(), Some(3_000));
+}
+
+#[test]
+fn a_final_beat_is_tried_five_times() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::FinalBeat => ["PUT 2 renew"]);
+    for _ in 0..4 {
+        h.take(Failure::NotSent);
+        let seen = h.settle();
+        assert!(seen.iter().any(|text| text == "PUT 2 renew"), "{seen:?}");
+    }
+    at!(h, 3_000, Failure::NotSent => ["Finished Failed", "Done"]);
+}
+
+#[test]
+fn a_final_beat_makes_no_lease_and_takes_none() {
+    let mut h = heart(STEADY, HEART);
+    at!(h, 0, Retire::FinalBeat => ["GET"]);
+    at!(h, 0, Reply::LeaseMissing => ["Finished NotHolder", "Done"]);
+    let mut h = heart(STEADY, HEART);
+    at!(h, 0, Retire::FinalBeat => ["GET"]);
+    at!(h, 0, held_by("B", 3) => ["Finished NotHolder", "Done"]);
+}
+
+#[test]
+fn the_end_can_be_shortened_and_turned_into_a_deletion() {
+    let mut h = beating(STEADY);
+    at!(h, 3_000, Retire::FinalBeat => ["PUT 2 renew"]);
+    at!(h, 3_100, Retire::FinalBeat => []);
+    at!(h, 3_100, Retire::Delete => ["Cancel", "GET"]);
+    at!(h, 3_200, Retire::FinalBeat => []);
+    at!(h, 3_200, Retire::Keep => ["Finished Kept", "Cancel", "Done"]);
+}
+
+#[test]
+fn refused_credentials_are_read_again_once_in_a_round() {
+    let mut h = beating(STEADY);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Reply::Unauthorized => ["CredentialsRejected", "PUT 2 renew"]);
+    at!(h, 10_000, Reply::Unauthorized => ["wait 11000"]);
+    at!(h, 11_000 => ["GET"]);
+    at!(h, 11_000, Mine(2) => ["PUT 2 renew"]);
+}
+
+#[test]
+fn a_403_is_trouble_once_it_lasts_for_a_second() {
+    let mut h = beating(STEADY);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Reply::Forbidden => ["wait 11000"]);
+    at!(h, 11_000 => ["GET"]);
+    at!(h, 11_000, held_by("A", 2) => ["PUT 2 renew"]);
+    at!(h, 11_000, Reply::Forbidden => ["Trouble Forbidden update", "wait 13000"]);
+}
+
+#[test]
+fn an_unreachable_server_is_asked_with_growing_pauses() {
+    let mut h = heart(STEADY, HEART);
+    let seen = run(&mut h, 30_000, 0, |_, _| Failure::NotSent.into());
+    let tries = seen.iter().filter(|(_, text)| text == "GET");
+    let tries: Vec<u64> = tries.map(|(at, _)| *at).collect();
+    let gaps: Vec<u64> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(
+        gaps,
+        [200, 400, 800, 1_600, 3_200, 6_400, 7_000, 7_000],
+        "{tries:?}"
+    );
+}
+
+#[test]
+fn health_follows_the_beats() {
+    let mut h = beating(STEADY);
+    assert_eq!(h.health(), Health::Ok);
+    let seen = run(&mut h, 45_000, 0, |_, _| Reply::ServerError(500).into());
+    assert!(!seen.is_empty());
+    assert_eq!(h.health(), Health::Lapsed);
+    let later = h.now().instant.saturating_add(Duration::from_secs(41));
+    assert_eq!(h.machine().health(later), Health::NotPolled);
+}
+
+#[test]
+fn an_owner_that_is_required_or_watched_has_a_name() {
+    let now = Now::monotonic(Instant::from_millis(0));
+    let owned = HeartbeatConfig {
+        owner_required: true,
+        ..STEADY
+    };
+    let watched = HeartbeatConfig {
+        watch_node: true,
+        ..STEADY
+    };
+    let error = |config: &HeartbeatConfig| Heartbeat::new(config, HEART, now).err();
+    assert_eq!(
+        error(&owned),
+        Some(HeartbeatError::OwnerRequiredWithoutNode)
+    );
+    assert_eq!(error(&watched), Some(HeartbeatError::WatchWithoutNode));
+    assert!(Heartbeat::new(&watched, GW1, now).is_ok());
+}
+
+#[test]
+fn a_server_without_a_right_to_nodes_gets_a_lease_without_owner_where_none_is_required() {
+    let mut h = heart(STEADY, GW1);
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, Reply::LeaseMissing => ["GET node gw1"]);
+    at!(h, 0, Reply::Forbidden => ["POST"]);
+    assert_eq!(h.write().owner, None);
+    at!(h, 0, Accepted(1) => ["wait 10000"]);
+    // It is asked for again with each beat, until the lease has it.
+    at!(h, 10_000 => ["GET node gw1"]);
+    at!(h, 10_000, Failure::NotSent => ["PUT 1 renew"]);
+    at!(h, 10_000, Accepted(2) => ["wait 20000"]);
+}
