@@ -21,6 +21,7 @@ use crate::identity::{random_seed, unique_identity};
 use crate::line::Line;
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::shared_line::SharedLine;
 use crate::state::Shared;
 use crate::task::{self, Publisher};
 
@@ -263,8 +264,8 @@ impl Builder {
         let clock = SharedClock(clock);
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
-        let line = Line::new(&connection, clock.clone(), timeout);
-        let line = line.map_err(StartError::Connection)?;
+        let line = Line::new(&connection, clock.clone(), timeout, 1);
+        let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let dedicated_thread = self.dedicated_thread;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.

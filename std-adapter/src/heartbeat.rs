@@ -35,6 +35,7 @@ type Heart = heartbeat::Heartbeat<HeartbeatConfig, Arc<str>>;
 /// ```
 ///
 /// There is no election: who holds the lease beats it, and nobody takes it over while it beats.
+/// [`Fleet`](crate::Fleet) beats thousands of leases in one process.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Heartbeat;

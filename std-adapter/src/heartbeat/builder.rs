@@ -19,6 +19,7 @@ use crate::error::StartError;
 use crate::http::{HttpTransport, Traffic};
 use crate::identity::random_seed;
 use crate::line::Line;
+use crate::shared_line::SharedLine;
 
 /// The settings of a heartbeat, from [`Heartbeat::builder`](super::Heartbeat::builder) or
 /// [`NodeHeartbeat::builder`](super::NodeHeartbeat::builder). Everything is checked by
@@ -133,7 +134,7 @@ impl HeartbeatBuilder {
         let name = self.name.clone().ok_or(StartError::Missing("name"))?;
         LeasePath::new(&namespace, &name).map_err(StartError::Path)?;
         let heart = self.heart(&name, &clock)?;
-        let line = self.line(&clock)?;
+        let line = SharedLine::new(self.line(&clock)?, clock.clone());
         let shared = Arc::new(Shared::new(Arc::clone(&clock.0), heart.clone()));
         let keeper = self.keeper(&clock, &shared)?;
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
@@ -168,7 +169,7 @@ impl HeartbeatBuilder {
 
     fn line(&self, clock: &SharedClock) -> Result<Line, StartError> {
         let timeout = self.config.request_timeout.into();
-        Line::new(&self.connection, clock.clone(), timeout).map_err(StartError::Connection)
+        Line::new(&self.connection, clock.clone(), timeout, 1).map_err(StartError::Connection)
     }
 
     /// Who looks after the Node, where anybody has to. He has a line of his own, so that a request
