@@ -1,5 +1,7 @@
 //! One heart over HTTP: its lease, and the Node that it beats for.
 
+#[path = "support/client.rs"]
+mod client;
 mod support;
 
 use core::time::Duration;
@@ -299,26 +301,29 @@ async fn a_node_that_was_found_dead_in_an_outage_is_said_to_be_ready_again() {
     let handle = node(&server).config(config).keep_ready().start().unwrap();
     beaten(&handle).await;
     until("the greeting", || server.count_if(posts_ready) == 1).await;
-    server.pause();
+    let away = Fault::Answer(CannedAnswer::status(503));
+    server.inject(Rule::new(away).path("/leases"));
     until("the lapse", || handle.health() == HeartbeatHealth::Lapsed).await;
-    server.resume();
-    // As the node controller does.
-    server.create_node("gw1", UID);
-    edit_ready(&server, "Unknown");
+    controller_says(&server, "Unknown");
+    assert_eq!(
+        server.count_if(posts_ready),
+        2,
+        "one of them the controller's"
+    );
+    server.clear_faults();
     until("the condition", || ready(&server)["status"] == "True").await;
     assert!(ready(&server)["lastTransitionTime"].is_string());
     assert_eq!(handle.health(), HeartbeatHealth::Ok);
 }
 
 /// Has the node controller say something.
-fn edit_ready(server: &ApiServer, status: &str) {
+fn controller_says(server: &ApiServer, status: &str) {
     let addr = server.addr();
-    let mut client = support::client::Client::connect(addr, Duration::from_secs(5)).unwrap();
+    let mut client = client::Client::connect(addr, Duration::from_secs(5)).unwrap();
     let body = json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
     let target = "/api/v1/nodes/gw1/status";
     let answer = client.ask("PATCH", target, &body.to_string()).unwrap();
     assert_eq!(answer.status, 200);
-    server.clear_requests();
 }
 
 #[tokio::test]

@@ -96,7 +96,6 @@ impl Keeper {
         }
         // A Node that is said to be ready has to beat, and its host to live.
         if self.duties.keeps_ready
-            && self.shared.last_beat().is_some()
             && self.shared.health() == Health::Ok
             && let Some(ready) = self.shared.take_ready()
         {

@@ -56,6 +56,8 @@ pub(super) enum Stage {
 pub(super) struct Wishes {
     pub(super) register: bool,
     pub(super) ready: Option<Ready>,
+    /// Whether the first beat is done, and the look at the Node after it.
+    pub(super) has_greeted: bool,
 }
 
 /// The condition is to be posted.
@@ -135,7 +137,8 @@ impl Shared {
     /// Takes over how the heart is after a turn; says whether this was its first beat.
     pub(super) fn update(&self, heart: &Heart) -> bool {
         self.state().heart.clone_from(heart);
-        if self.wishes() != Wishes::default() {
+        let wishes = self.wishes();
+        if wishes.register || wishes.ready.is_some() {
             self.wished.notify_one();
         }
         let has_beaten = heart.last_beat().is_some();
@@ -180,6 +183,7 @@ impl Shared {
     pub(super) fn wish(&self, more: Wishes) {
         let mut wishes = self.wishes_mut();
         wishes.register |= more.register;
+        wishes.has_greeted |= more.has_greeted;
         wishes.ready = match (wishes.ready, more.ready) {
             (Some(one), Some(other)) => Some(Ready {
                 is_transition: one.is_transition || other.is_transition,
@@ -190,9 +194,14 @@ impl Shared {
         self.wished.notify_one();
     }
 
-    /// What is to be done is being done.
+    /// What is to be posted, where the time has come; it is being done.
     pub(super) fn take_ready(&self) -> Option<Ready> {
-        self.wishes_mut().ready.take()
+        let mut wishes = self.wishes_mut();
+        if wishes.has_greeted {
+            wishes.ready.take()
+        } else {
+            None
+        }
     }
 
     pub(super) fn registered(&self) {

@@ -181,7 +181,11 @@ impl Host<Heart> for Publisher {
         // Not while the Node is being looked at: what that finds says more.
         if !self.has_greeted && heart.last_beat().is_some() && heart.in_flight().is_none() {
             self.has_greeted = true;
-            self.wish_ready(false);
+            self.shared.wish(Wishes {
+                ready: Some(Ready::default()),
+                has_greeted: true,
+                ..Wishes::default()
+            });
         }
     }
 }
