@@ -4,9 +4,9 @@
 //! cargo run --example blocking
 //! ```
 //!
-//! The elector lives on one thread of its own: a tokio runtime with a single worker, which nothing
-//! else uses. All questions to the handle are answered from memory, so they need no runtime. It
-//! runs against an API server of its own; on a cluster, `infer()` takes the place of `server(..)`.
+//! The elector has a thread of its own. All questions to the handle are answered from memory, so
+//! they need no runtime. It runs against an API server of its own; on a cluster, `infer()` takes
+//! the place of `server(..)`.
 
 use core::error::Error;
 use core::time::Duration;
@@ -27,20 +27,13 @@ const QUICK: Timing = Timing::new(
 fn main() -> Result<(), Box<dyn Error>> {
     let server = ApiServer::start()?;
 
-    let elector = runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("elector")
-        .enable_all()
-        .build()?;
-    let handle = {
-        let _inside = elector.enter();
-        Elector::builder()
-            .server(server.url())
-            .namespace("default")
-            .name("pump-control")
-            .timing(QUICK)
-            .start()?
-    };
+    let handle = Elector::builder()
+        .server(server.url())
+        .namespace("default")
+        .name("pump-control")
+        .timing(QUICK)
+        .dedicated_thread()
+        .start()?;
 
     let mut steps = 0;
     while steps < 3 {
@@ -62,7 +55,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    let finish = elector.block_on(handle.shutdown())?;
+    // The one thing to wait for, on this thread.
+    let waiting = runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    let finish = waiting.block_on(handle.shutdown())?;
     println!("the lease: {finish:?}");
     if finish == Finish::Released {
         Ok(())

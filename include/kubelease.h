@@ -97,6 +97,13 @@
 #define KL_STR(literal) ((kl_str){("" literal), sizeof(literal) - 1})
 #endif
 
+// What the size of the objects hangs on.
+#if UINTPTR_MAX > 0xffffffffu
+#define KL_POINTERS_HAVE_64_BITS
+#else
+#define KL_POINTERS_HAVE_32_BITS
+#endif
+
 // What a kl_action, kl_health or kl_request begins with.
 #define KL_ACTION_INIT {(uint32_t)sizeof(kl_action), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define KL_HEALTH_INIT {(uint32_t)sizeof(kl_health), 0, 0, 0, 0, 0, 0}
@@ -109,8 +116,15 @@
 // An instant that never comes, and a length of time that has not begun.
 #define KL_NEVER UINT64_MAX
 
+#if defined(KL_POINTERS_HAVE_64_BITS)
 // Words of 64 bits in a kl_elector.
-#define KL_ELECTOR_WORDS 208
+#define KL_ELECTOR_WORDS 184
+#endif
+
+#if defined(KL_POINTERS_HAVE_32_BITS)
+// Words of 64 bits in a kl_elector.
+#define KL_ELECTOR_WORDS 164
+#endif
 
 // Bytes in kl_fence.lease_uid.
 #define KL_UID_MAX 40
@@ -998,7 +1012,8 @@ const char *kl_version_string(void);
 kl_status kl_elector_watch(kl_elector *elector);
 
 // kl_elector_response_body with the time: in watch mode give the bodies of all answers to this
-// one, and poll next. KL_ERR_STALE says that the elector wants no more of the answer.
+// one, and poll next. Read the clock after the bytes have come, not before the wait for them: what
+// they tell counts from now. KL_ERR_STALE says that the elector wants no more of the answer.
 //
 // Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
 kl_status kl_elector_response_body_at(kl_elector *elector,

@@ -192,6 +192,19 @@ public:
             &raw_, id, reinterpret_cast<const std::uint8_t *>(piece.data()), piece.size());
     }
 
+    // Turns watch mode on; bodies then go to response_body_at.
+    Status watch() noexcept
+    {
+        return kl_elector_watch(&raw_);
+    }
+
+    Status response_body_at(std::uint32_t id, std::string_view piece, Now now) noexcept
+    {
+        const kl_now at = now.raw();
+        return kl_elector_response_body_at(
+            &raw_, id, reinterpret_cast<const std::uint8_t *>(piece.data()), piece.size(), &at);
+    }
+
     Status response_end(std::uint32_t id, Now now) noexcept
     {
         const kl_now at = now.raw();

@@ -34,7 +34,8 @@
 //!   `WaitUntil`. No write of a new term and no release leaves before `StoppedLeading` was taken.
 //!   Starts and stops alternate.
 //! * **L5 lost answers.** A request's deadline is the sooner of its timeout and the end of
-//!   leadership. At and past it the id is dead, and the machine goes on without an answer.
+//!   leadership. At and past it the id is dead, and the machine goes on without an answer. That of
+//!   a watch ends its silence: each line puts it off.
 //! * **L6 time.** An instant up to 1 s below the largest seen is taken for that one; further back
 //!   the clock was reset, and every timer starts anew. Instants above 2⁶² are ignored. No input
 //!   panics, wedges or ends the machine.

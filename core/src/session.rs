@@ -149,7 +149,8 @@ impl<'a, M: Machine> Session<'a, M> {
     }
 
     /// The same with the time, which the stream that answers a watch needs: each line tells the
-    /// machine something. Poll after each piece.
+    /// machine something, and its waits count from `now`. So read the clock after the bytes have
+    /// come, and not before the wait for them. Poll after each piece.
     ///
     /// # Errors
     /// [`StaleRequest`] where no answer to `id` has begun or `id` is not in flight any more; the

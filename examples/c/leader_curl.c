@@ -7,6 +7,8 @@
  *     --identity NAME    default: host name and process id
  *     --token-file FILE  default: the service account's
  *     --ca-file FILE     default: the service account's
+ *     --lease-duration-ms N, --renew-deadline-ms N, --retry-period-ms N
+ *                        default: 15000, 10000, 2000, as Kubernetes' own components
  *
  * The command starts when this process begins to lead, with the fencing token in KUBELEASE_FENCE.
  * When leadership ends it gets SIGTERM, and SIGKILL at the instant at which all work must have
@@ -31,6 +33,7 @@
 
 static struct {
     const char *server, *namespace_, *lease, *identity, *token_file, *ca_file;
+    const char *lease_duration_ms, *renew_deadline_ms, *retry_period_ms;
 } options = {.lease = "leader-curl", .token_file = ACCOUNT "token", .ca_file = ACCOUNT "ca.crt"};
 
 static volatile sig_atomic_t asked_to_stop;
@@ -197,6 +200,11 @@ static void start_work(char **command)
     if (kl_elector_fence(&elector, &fence) == KL_OK)
         snprintf(token, sizeof token, "%" PRIu64, kl_fence_token(&fence));
     say("leads, fence %s", token);
+    if (work > 0) { /* of a term just before, and slow to end: this term has its own */
+        kill(work, SIGKILL);
+        waitpid(work, NULL, 0);
+    }
+    kill_at_ms = KL_NEVER;
     work = fork();
     if (work == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever kills this process ends its work, too */
@@ -282,6 +290,13 @@ static int turn(char **command)
     }
 }
 
+/* A duration from the command line, if it is there. */
+static void set_duration(uint32_t *into, const char *text)
+{
+    if (text != NULL)
+        *into = (uint32_t)strtoul(text, NULL, 10);
+}
+
 static kl_status begin(void)
 {
     kl_elector_config config;
@@ -290,6 +305,9 @@ static kl_status begin(void)
     config.namespace_ = (kl_str){options.namespace_, strlen(options.namespace_)};
     config.name = (kl_str){options.lease, strlen(options.lease)};
     config.identity = (kl_str){options.identity, strlen(options.identity)};
+    set_duration(&config.lease_duration_ms, options.lease_duration_ms);
+    set_duration(&config.renew_deadline_ms, options.renew_deadline_ms);
+    set_duration(&config.retry_period_ms, options.retry_period_ms);
     config.seed = at.mono_ms ^ (uint64_t)getpid() << 32;
     return kl_elector_init(&elector, sizeof elector, &config, &at);
 }
@@ -298,9 +316,13 @@ static char **parse(int count, char **arguments)
 {
     static char host[256], identity[300], namespace_[64] = "default", server[300];
     static const char *const names[] = {"--server",   "--namespace",  "--lease",
-                                        "--identity", "--token-file", "--ca-file"};
+                                        "--identity", "--token-file", "--ca-file",
+                                        "--lease-duration-ms", "--renew-deadline-ms",
+                                        "--retry-period-ms"};
     const char **places[] = {&options.server,   &options.namespace_, &options.lease,
-                             &options.identity, &options.token_file, &options.ca_file};
+                             &options.identity, &options.token_file, &options.ca_file,
+                             &options.lease_duration_ms, &options.renew_deadline_ms,
+                             &options.retry_period_ms};
     gethostname(host, sizeof host - 1);
     snprintf(identity, sizeof identity, "%s_%ld", host, (long)getpid());
     options.identity = identity;

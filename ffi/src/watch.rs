@@ -29,7 +29,8 @@ pub unsafe extern "C" fn kl_elector_watch(elector: *mut kl_elector) -> kl_status
 }
 
 /// kl_elector_response_body with the time: in watch mode give the bodies of all answers to this
-/// one, and poll next. KL_ERR_STALE says that the elector wants no more of the answer.
+/// one, and poll next. Read the clock after the bytes have come, not before the wait for them: what
+/// they tell counts from now. KL_ERR_STALE says that the elector wants no more of the answer.
 ///
 /// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
 #[unsafe(no_mangle)]

@@ -317,7 +317,7 @@ impl Builder {
         let way = self.way.as_ref().map(Way::connection).transpose();
         let way = way.map_err(StartError::Connection)?.unwrap_or_default();
         let connection = way.with(self.connection.clone());
-        if connection.server_url().is_none() {
+        if !connection.leads_anywhere() {
             return Err(StartError::Missing("server"));
         }
         Ok(connection)

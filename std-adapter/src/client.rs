@@ -4,12 +4,11 @@ use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, Response, StatusCode};
 
 use crate::clock::{self, SharedClock};
 use crate::connection::{Connection, ConnectionError};
-use crate::line::Line;
+use crate::line::{Line, Outgoing};
 
 /// Single requests to the API server with the credentials of a [`Connection`], for what is no
 /// election: lists, watches, other resources.
@@ -87,19 +86,17 @@ impl ApiClient {
         content_type: &str,
         body: &[u8],
     ) -> Result<ApiAnswer, ApiError> {
-        let answer = self
-            .send_once(method.clone(), target, content_type, body)
-            .await?;
+        let answer = self.send_once(&method, target, content_type, body).await?;
         if answer.0.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         self.line.reject();
-        self.send_once(method, target, content_type, body).await
+        self.send_once(&method, target, content_type, body).await
     }
 
     async fn send_once(
         &mut self,
-        method: Method,
+        method: &Method,
         target: &str,
         content_type: &str,
         body: &[u8],
@@ -114,16 +111,16 @@ impl ApiClient {
         renewed
             .map_err(in_time)?
             .map_err(|error| ApiError(error.to_string()))?;
-        let request = self.line.request(method, target);
-        let mut request = request.header(ACCEPT, "application/json");
-        if !content_type.is_empty() {
-            request = request
-                .header(CONTENT_TYPE, content_type)
-                .body(body.to_vec());
-        }
+        let outgoing = Outgoing {
+            method,
+            target,
+            accept: "application/json",
+            content_type: (!content_type.is_empty()).then_some(content_type),
+            body,
+        };
         let timeout = self.timeout;
         let in_time = |_| ApiError(format!("expected an answer within {timeout:?}, found none"));
-        let answer = tokio::time::timeout(timeout, request.send()).await;
+        let answer = tokio::time::timeout(timeout, self.line.send(outgoing)).await;
         match answer.map_err(in_time)? {
             Ok(response) => Ok(ApiAnswer(response)),
             Err(error) => Err(ApiError(self.line.explain(error))),

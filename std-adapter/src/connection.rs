@@ -4,6 +4,8 @@ mod address;
 mod error;
 #[cfg(feature = "kubeconfig")]
 mod exec;
+#[cfg(feature = "own-client")]
+mod given;
 mod in_cluster;
 #[cfg(feature = "kubeconfig")]
 mod kubeconfig;
@@ -12,6 +14,8 @@ mod proxy;
 mod route;
 mod secret;
 
+#[cfg(feature = "own-client")]
+use core::{error::Error, fmt, future::Future};
 use std::path::{Path, PathBuf};
 #[cfg(feature = "kubeconfig")]
 use std::sync::Arc;
@@ -21,6 +25,8 @@ use reqwest::header::{HeaderName, HeaderValue};
 pub use self::error::ConnectionError;
 #[cfg(feature = "kubeconfig")]
 pub(crate) use self::exec::Plugin;
+#[cfg(feature = "own-client")]
+pub(crate) use self::given::GivenClient;
 pub(crate) use self::in_cluster::NAMESPACE_FILE;
 pub(crate) use self::pem::{Material, bearer};
 pub(crate) use self::route::Route;
@@ -56,6 +62,8 @@ pub struct Connection {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) proxy: Option<ProxyChoice>,
     pub(crate) namespace: Option<String>,
+    #[cfg(feature = "own-client")]
+    pub(crate) given: Option<GivenClient>,
 }
 
 /// A text and the setting that it comes from.
@@ -142,6 +150,40 @@ impl Connection {
     #[cfg(feature = "kubeconfig")]
     pub fn infer() -> Result<Self, ConnectionError> {
         kubeconfig::infer(&in_cluster::variable, Path::new(in_cluster::FOLDER))
+    }
+
+    /// A client that the program has already, in place of one of ours: it gets requests with a path
+    /// and no host, and adds address and credentials. Nothing else said about a connection but the
+    /// namespace then counts.
+    ///
+    /// A `kube::Client` needs no more than this, and brings its ways to authenticate along:
+    ///
+    /// ```ignore
+    /// let client = kube::Client::try_default().await?;
+    /// let connection = Connection::over(move |request| {
+    ///     let client = client.clone();
+    ///     async move { client.send(request.map(Into::into)).await }
+    /// });
+    /// ```
+    ///
+    /// The future is dropped where the election gives a request up, and that has to end the
+    /// exchange. One thing is no longer ours to do: a connection on which nothing comes back is the
+    /// client's to leave. Over HTTP/2 it needs pings for that, more often than the lease is
+    /// renewed, or a network that changes costs the leadership. A failure of the client's counts
+    /// as one after which the request may have been done.
+    #[cfg(feature = "own-client")]
+    pub fn over<F, A, B, E>(send: F) -> Self
+    where
+        F: Fn(http::Request<Vec<u8>>) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<http::Response<B>, E>> + Send + 'static,
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+        E: fmt::Display + 'static,
+    {
+        Self {
+            given: Some(GivenClient::new(send)),
+            ..Self::default()
+        }
     }
 
     /// The API server, as in [`to`](Self::to).
@@ -269,6 +311,15 @@ impl Connection {
         self.namespace.as_deref()
     }
 
+    /// Whether it was said how to reach a server.
+    pub(crate) const fn leads_anywhere(&self) -> bool {
+        #[cfg(feature = "own-client")]
+        if self.given.is_some() {
+            return true;
+        }
+        self.server.is_some()
+    }
+
     /// This connection with whatever `settings` say in place of its own.
     pub(crate) fn with(self, settings: Self) -> Self {
         let is_insecure = settings.insecure_skip_tls_verify
@@ -291,6 +342,8 @@ impl Connection {
             headers,
             proxy: settings.proxy.or(self.proxy),
             namespace: settings.namespace.or(self.namespace),
+            #[cfg(feature = "own-client")]
+            given: settings.given.or(self.given),
         }
     }
 }

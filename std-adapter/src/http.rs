@@ -9,10 +9,10 @@ use kubelease_core::drive::{Piece, Transport};
 use kubelease_core::protocol::Failure;
 use kubelease_core::time::Instant;
 use kubelease_core::wire::http::{HttpRequest, Method};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::header::HeaderValue;
+use reqwest::{Response, StatusCode};
 
-use crate::line::Line;
+use crate::line::{Line, Outgoing, Unanswered};
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
@@ -98,26 +98,8 @@ impl HttpTransport {
         }
     }
 
-    fn request(&self, request: HttpRequest<'_>) -> RequestBuilder {
-        let method = match request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Delete => reqwest::Method::DELETE,
-        };
-        let builder = self.line.request(method, request.target);
-        let mut builder = builder.header(ACCEPT, request.accept);
-        if let Some(content_type) = request.content_type {
-            builder = builder
-                .header(CONTENT_TYPE, content_type)
-                .body(request.body.to_vec());
-        }
-        builder
-    }
-
     /// Keeps the words of `error` for people, and answers with its meaning for the machine.
-    fn fail(&mut self, error: reqwest::Error) -> Failure {
+    fn fail(&mut self, error: Unanswered) -> Failure {
         let failure = classify(&error);
         self.answer = None;
         let text = self.line.explain(error);
@@ -141,7 +123,14 @@ impl Transport for HttpTransport {
         }
         self.is_sent = true;
         self.traffic.count_request();
-        match self.request(request).send().await {
+        let outgoing = Outgoing {
+            method: &method(request.method),
+            target: request.target,
+            accept: request.accept,
+            content_type: request.content_type,
+            body: request.body,
+        };
+        match self.line.send(outgoing).await {
             Ok(response) => {
                 let headers = HEADERS.iter();
                 self.answer = Some(Answer {
@@ -162,7 +151,7 @@ impl Transport for HttpTransport {
         };
         match advanced {
             Ok(step) => self.step = step,
-            Err(error) => return Err(self.fail(error)),
+            Err(error) => return Err(self.fail(Unanswered::Ours(error))),
         }
         Ok(match &self.step {
             Step::Status(status) => Piece::Status(*status),
@@ -230,14 +219,25 @@ fn complaint(status: StatusCode) -> Option<String> {
 }
 
 /// Whether the request can have reached the server.
-fn classify(error: &reqwest::Error) -> Failure {
-    if error.is_builder() || error.is_connect() {
+fn classify(error: &Unanswered) -> Failure {
+    match error {
         // No name, no connection or no handshake: no byte of the request was sent.
-        Failure::NotSent
-    } else if error.is_timeout() {
-        Failure::TimedOut
-    } else {
-        Failure::Unknown
+        Unanswered::Ours(error) if error.is_builder() || error.is_connect() => Failure::NotSent,
+        Unanswered::Ours(error) if error.is_timeout() => Failure::TimedOut,
+        Unanswered::Ours(_) => Failure::Unknown,
+        // Only that client knows, and says so in words alone.
+        #[cfg(feature = "own-client")]
+        Unanswered::Given(_) => Failure::Unknown,
+    }
+}
+
+const fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
     }
 }
 

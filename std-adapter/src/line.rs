@@ -5,25 +5,147 @@ use core::fmt::Write;
 use core::time::Duration;
 
 use kubelease_core::drive::Clock as _;
-use reqwest::header::{AUTHORIZATION, HOST};
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use reqwest::{Client, Method, RequestBuilder, Response};
 
 use crate::clock::SharedClock;
+#[cfg(feature = "own-client")]
+use crate::connection::GivenClient;
 use crate::connection::{Connection, ConnectionError, Route};
 use crate::credentials::Credentials;
 
+/// What sends requests to one server.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// A client of ours.
+    Ours(Box<OurLine>),
+    /// One that the program has already, which has credentials of its own.
+    #[cfg(feature = "own-client")]
+    Given(GivenClient),
+}
+
 /// A client whose credentials are kept fresh.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct OurLine {
     route: Route,
     credentials: Credentials,
     clock: SharedClock,
     client: Client,
 }
 
+/// A request without what identifies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) method: &'a Method,
+    /// Path and query.
+    pub(crate) target: &'a str,
+    pub(crate) accept: &'a str,
+    /// Where there is a body.
+    pub(crate) content_type: Option<&'a str>,
+    pub(crate) body: &'a [u8],
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    Ours(reqwest::Error),
+    /// In the words of a client that the program has.
+    #[cfg(feature = "own-client")]
+    Given(String),
+}
+
 impl Line {
     /// Reads and checks all that `connection` says; nothing is sent.
     pub(crate) fn new(
+        connection: &Connection,
+        clock: SharedClock,
+        connect_timeout: Duration,
+    ) -> Result<Self, ConnectionError> {
+        #[cfg(feature = "own-client")]
+        if let Some(client) = &connection.given {
+            return Ok(Self::Given(client.clone()));
+        }
+        let ours = OurLine::new(connection, clock, connect_timeout)?;
+        Ok(Self::Ours(Box::new(ours)))
+    }
+
+    /// Takes over credentials that have changed since the last request.
+    pub(crate) async fn renew(&mut self) -> Result<(), ConnectionError> {
+        match self {
+            Self::Ours(ours) => ours.renew().await,
+            #[cfg(feature = "own-client")]
+            Self::Given(_) => Ok(()),
+        }
+    }
+
+    /// Sends a request, up to the head of its answer.
+    pub(crate) async fn send(&self, outgoing: Outgoing<'_>) -> Result<Response, Unanswered> {
+        match self {
+            Self::Ours(ours) => {
+                let answer = ours.request(outgoing).send().await;
+                answer.map_err(Unanswered::Ours)
+            }
+            #[cfg(feature = "own-client")]
+            Self::Given(client) => {
+                let request = outgoing.into_http().map_err(Unanswered::Given)?;
+                client.send(request).await.map_err(Unanswered::Given)
+            }
+        }
+    }
+
+    /// The words for a request that got no answer, and a reason to look at the credentials: a
+    /// certificate may be why.
+    pub(crate) fn explain(&mut self, error: Unanswered) -> String {
+        let mut text = match error {
+            Unanswered::Ours(error) => describe(error),
+            #[cfg(feature = "own-client")]
+            Unanswered::Given(text) => text,
+        };
+        match self {
+            Self::Ours(ours) => ours.doubt(&mut text),
+            #[cfg(feature = "own-client")]
+            Self::Given(_) => {}
+        }
+        text
+    }
+
+    /// The server answered 401: the next request has to carry what there is then.
+    pub(crate) const fn reject(&mut self) {
+        match self {
+            Self::Ours(ours) => ours.credentials.reject(),
+            #[cfg(feature = "own-client")]
+            Self::Given(_) => {}
+        }
+    }
+
+    /// Drops every connection.
+    pub(crate) fn reconnect(&mut self) {
+        match self {
+            Self::Ours(ours) => ours.reconnect(),
+            #[cfg(feature = "own-client")]
+            Self::Given(_) => {}
+        }
+    }
+}
+
+#[cfg(feature = "own-client")]
+impl Outgoing<'_> {
+    fn into_http(self) -> Result<http::Request<Vec<u8>>, String> {
+        let mut builder = http::Request::builder()
+            .method(self.method)
+            .uri(self.target)
+            .header(ACCEPT, self.accept);
+        if let Some(content_type) = self.content_type {
+            builder = builder.header(CONTENT_TYPE, content_type);
+        }
+        builder
+            .body(self.body.to_vec())
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl OurLine {
+    fn new(
         connection: &Connection,
         clock: SharedClock,
         connect_timeout: Duration,
@@ -40,8 +162,7 @@ impl Line {
         })
     }
 
-    /// Takes over credentials that have changed since the last request.
-    pub(crate) async fn renew(&mut self) -> Result<(), ConnectionError> {
+    async fn renew(&mut self) -> Result<(), ConnectionError> {
         self.credentials.renew(self.clock.now()).await?;
         if self.credentials.are_new() {
             let client = client(&self.route, &self.credentials);
@@ -52,10 +173,12 @@ impl Line {
     }
 
     /// A request with all that identifies.
-    pub(crate) fn request(&self, method: Method, target: &str) -> RequestBuilder {
+    fn request(&self, outgoing: Outgoing<'_>) -> RequestBuilder {
         // The URL may have a path of its own, as behind a proxy for many clusters.
         let url = self.route.url.as_str().trim_end_matches('/');
-        let mut builder = self.client.request(method, format!("{url}{target}"));
+        let url = format!("{url}{}", outgoing.target);
+        let builder = self.client.request(outgoing.method.clone(), url);
+        let mut builder = builder.header(ACCEPT, outgoing.accept);
         if let Some(authorization) = self.credentials.authorization() {
             builder = builder.header(AUTHORIZATION, authorization);
         }
@@ -65,28 +188,23 @@ impl Line {
         for (name, value) in &self.route.headers {
             builder = builder.header(name, value);
         }
+        if let Some(content_type) = outgoing.content_type {
+            builder = builder
+                .header(CONTENT_TYPE, content_type)
+                .body(outgoing.body.to_vec());
+        }
         builder
     }
 
-    /// The words for a request that got no answer, and a reason to look at the credentials: a
-    /// certificate may be why.
-    pub(crate) fn explain(&mut self, error: reqwest::Error) -> String {
-        let mut text = describe(error);
+    fn doubt(&mut self, text: &mut String) {
         if let Some(trouble) = self.credentials.trouble() {
             // Writing into a String does not fail.
             let _ = write!(text, "; {trouble}");
         }
         self.credentials.doubt();
-        text
     }
 
-    /// The server answered 401: the next request has to carry what there is then.
-    pub(crate) const fn reject(&mut self) {
-        self.credentials.reject();
-    }
-
-    /// Drops every connection.
-    pub(crate) fn reconnect(&mut self) {
+    fn reconnect(&mut self) {
         // The same settings made a client before; should they fail now, the old one is no worse.
         if let Ok(client) = client(&self.route, &self.credentials) {
             self.client = client;

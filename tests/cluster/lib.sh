@@ -17,12 +17,18 @@ key_of() {
   cat "$@" | sha256sum | cut -c1-16
 }
 
-# Whether the process of a part (etcd, api) runs. A process that took over its id does not count.
+# Whether the process of a part (etcd, api) runs. A process that took over its id does not count;
+# one that is dying does, for it may still hold its ports.
 is_running() {
-  [[ -r $cluster/$1.pid ]] || return 1
-  local exe
-  exe=$(readlink "/proc/$(cat "$cluster/$1.pid")/exe" 2>/dev/null) || return 1
-  [[ ${exe% (deleted)} == "$(cat "$cluster/$1.exe")" ]]
+  local pid exe state
+  pid=$(cat "$cluster/$1.pid" 2>/dev/null) || return 1
+  exe=$(readlink "/proc/$pid/exe" 2>/dev/null) || true
+  if [[ -n $exe ]]; then
+    [[ ${exe% (deleted)} == "$(cat "$cluster/$1.exe")" ]]
+    return
+  fi
+  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" || return 1
+  [[ $state != Z ]] || compgen -G "/proc/$pid/task/*" | grep -qv "/$pid\$"
 }
 
 # Ends a part: SIGTERM, a grace of some tenths of a second, SIGKILL.
@@ -74,4 +80,20 @@ is_serving() {
   # For some tenths of a second after a start the server says 403 to all but administrators.
   api "$elector" POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews \
     -H 'Content-Type: application/json' -d "$review" >/dev/null
+}
+
+# election PROGRAM FLAG...: builds all kinds of candidates, and runs a program of go/ that lets them
+# elect a leader on the running cluster, which is started if there is none.
+election() {
+  local -r program=$1
+  local -r target=${CARGO_TARGET_DIR:-$root/target}
+  shift
+  "$here/up"
+  local bin
+  bin=$("$here/build" elector work "$program")
+  cargo build --quiet --manifest-path "$root/Cargo.toml" -p kubelease-cluster --bin candidate
+  make --silent -C "$root/ffi" static
+  make --silent -C "$root/examples/c" BIN="$target" "$target/leader_curl"
+  "$bin/$program" --cluster "$cluster" --logs "$cluster-logs" --candidate "$target/debug/candidate" \
+    --leader-curl "$target/leader_curl" --elector "$bin/elector" --work "$bin/work" "$@"
 }

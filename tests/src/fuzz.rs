@@ -19,6 +19,7 @@ mod stub;
 mod text;
 mod timestamp;
 mod told;
+mod watch;
 mod watched;
 
 pub use decode::decode;
@@ -26,6 +27,7 @@ pub use elector::elector;
 pub use session::session;
 pub use text::text;
 pub use timestamp::timestamp;
+pub use watch::watch;
 
 /// A fuzz target.
 pub type Target = fn(&[u8]);
@@ -37,4 +39,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("session", session),
     ("text", text),
     ("timestamp", timestamp),
+    ("watch", watch),
 ];

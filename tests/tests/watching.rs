@@ -99,7 +99,7 @@ fn the_end_of_the_stream_is_followed_by_a_look_and_another_watch() {
 }
 
 #[test]
-fn an_error_event_ends_the_stream() {
+fn b91_an_error_event_is_followed_by_a_read_and_a_watch_from_its_version() {
     let mut e = watching(A);
     at!(e, 2_000, renewed(10, 2_000) => []);
     at!(e, 3_000, Line::Error => ["Cancel", "GET"]);

@@ -15,7 +15,8 @@ use crate::wire::http::HttpRequest;
 pub trait Transport {
     /// Sends `request`, up to the point from which the answer can be read.
     ///
-    /// The loop gives up at `deadline` by itself; a transport may use it for timers of its own.
+    /// The loop gives up at `deadline` by itself; a transport may use it for timers of its own, but
+    /// where the answer is a [stream](HttpRequest::is_watch): each line puts that deadline off.
     /// Credentials are the transport's to add.
     ///
     /// # Errors

@@ -84,6 +84,13 @@ impl<'a> HttpRequest<'a> {
             .map_or(self.target, |(path, _)| path)
     }
 
+    /// Whether the answer is a stream, which goes on for minutes: its end is not to be waited for,
+    /// and has no deadline.
+    #[must_use]
+    pub fn is_watch(&self) -> bool {
+        self.query().starts_with("watch=")
+    }
+
     /// The target after the `?`.
     #[must_use]
     pub fn query(&self) -> &'a str {
@@ -201,5 +208,8 @@ mod tests {
         };
         assert_eq!((request.path(), request.query()), ("/a/b", "c=d"));
         assert_eq!(request.method.as_str(), "GET");
+        assert!(!request.is_watch());
+        let target = "/a?watch=1&b=c";
+        assert!(HttpRequest { target, ..request }.is_watch());
     }
 }

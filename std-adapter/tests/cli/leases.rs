@@ -264,34 +264,39 @@ fn the_picture_of_an_outage_is_the_one_that_is_shown() {
 }
 
 #[test]
-fn completions_and_the_manual_page_name_each_command() {
+fn completions_and_the_manual_name_each_command() {
     for shell in ["bash", "zsh", "fish"] {
         let output = output(&["completions", shell]);
         let said = text(&output.stdout);
-        assert!(
-            said.contains("dev-server") && said.contains("on-lost"),
-            "{shell}"
-        );
+        assert!(said.contains("dev-server"), "{shell}");
+        assert!(said.contains("on-lost"), "{shell}");
+        assert!(!said.contains("guard-child"), "{shell}: nobody's business");
     }
-    let output = output(&["man"]);
-    let said = text(&output.stdout).replace("\\-", "-");
-    for command in [
+    let man = |words: &[&str]| {
+        let output = output(&[&["man"], words].concat());
+        text(&output.stdout).replace("\\-", "-")
+    };
+    let said = man(&[]);
+    let commands = [
         "run",
+        "heartbeat",
         "release",
         "status",
         "list",
         "watch",
         "timing",
-        "dev-server",
-    ] {
-        assert!(said.contains(command), "{command}");
+        "simulate",
+    ];
+    for command in commands {
+        assert!(
+            said.contains(&format!("kubelease-{command}(1)")),
+            "{command}"
+        );
     }
-    assert!(
-        said.contains("Exit codes") || said.contains("EXIT CODES"),
-        "{said}"
-    );
-    assert!(
-        !said.contains("guard-child"),
-        "the inner commands are nobody's business"
-    );
+    assert!(said.contains("Exit codes"), "{said}");
+    let said = man(&["run"]);
+    for words in [".TH kubelease-run 1", "--on-lost", "KUBELEASE_FENCE"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(code(&output(&["man", "walk"])), 1);
 }

@@ -125,7 +125,7 @@ impl Checker {
             self.changes += 1;
             self.last_leader = Some((seat, life));
         }
-        self.begin(seat, at_us, belief)
+        self.begin(seat, at_us, belief, contacts[seat].limits().hearing_us)
     }
 
     /// The process of `seat` does not lead.
@@ -209,14 +209,27 @@ impl Checker {
             .close(overlap, at_us, older, note, &contacts[older])
     }
 
-    fn begin(&mut self, seat: usize, at_us: u64, belief: Belief) -> Result<(), String> {
+    /// A term begins. A watcher's clock can have been behind when it saw the last change, by so
+    /// much that the wait for it was `hearing_us` too short.
+    fn begin(
+        &mut self,
+        seat: usize,
+        at_us: u64,
+        belief: Belief,
+        hearing_us: u64,
+    ) -> Result<(), String> {
         for other in 0..self.sides.len() {
             if other == seat {
                 continue;
             }
             let side = &self.sides[other];
             let leads = side.leads(at_us);
-            if !leads && (side.work_end_us <= at_us || self.strictness != Strictness::Work) {
+            let heard_us = at_us + hearing_us;
+            if leads && !side.leads(heard_us) {
+                self.by_clocks += 1;
+                continue;
+            }
+            if !leads && (side.work_end_us <= heard_us || self.strictness != Strictness::Work) {
                 continue;
             }
             // The older of two is the one whose last acknowledged write came first.

@@ -26,6 +26,9 @@ pub struct Limits {
     pub late_us: u64,
     /// How much clocks of its processors differ.
     pub noise_us: u64,
+    /// The same where it watches, and 0 where it reads: what it sees in a read is no older than the
+    /// poll that asked for it, however far back the clock of the answer is.
+    pub hearing_us: u64,
 }
 
 impl Contact {

@@ -391,5 +391,10 @@ fn limits(seat: &Seat, slowest: u64) -> Limits {
         deadline_us: true_us(timing.renew_deadline.as_millis()),
         late_us: seat.late_us,
         noise_us: true_us(seat.noise_ms + 1),
+        hearing_us: if seat.watches {
+            true_us(seat.noise_ms + 1)
+        } else {
+            0
+        },
     }
 }

@@ -1,12 +1,15 @@
 //! The command line, as clap takes it.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
 use crate::heartbeat::HeartbeatArgs;
 use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
-use crate::manual::CompletionsArgs;
+use crate::manual::{CompletionsArgs, ManArgs};
 #[cfg(target_os = "linux")]
 use crate::run::{RunArgs, exec::ExecArgs, guard::GuardArgs};
 use crate::simulate::SimulateArgs;
@@ -44,16 +47,30 @@ pub(crate) enum Command {
     DevServer(DevServerArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Print the manual page.
-    Man,
-    /// Guards the command of one term; `run` starts it.
-    #[cfg(target_os = "linux")]
-    #[command(name = "guard-child", hide = true)]
+    /// Print a page of the manual.
+    Man(ManArgs),
+}
+
+/// The commands that `run` starts itself with. They are no part of the command line, so that no
+/// help and no completion names them.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Parser)]
+#[command(name = "kubelease")]
+pub(crate) enum Inner {
+    /// Guards the command of one term.
+    #[command(name = "guard-child")]
     Guard(GuardArgs),
-    /// Becomes the command of one term; the guard starts it.
-    #[cfg(target_os = "linux")]
-    #[command(name = "exec-child", hide = true)]
+    /// Becomes the command of one term.
+    #[command(name = "exec-child")]
     Exec(ExecArgs),
+}
+
+#[cfg(target_os = "linux")]
+impl Inner {
+    /// Whether the first word of a command line is one of these.
+    pub(crate) fn is_meant(word: &OsStr) -> bool {
+        word == "guard-child" || word == "exec-child"
+    }
 }
 
 /// How results are printed.

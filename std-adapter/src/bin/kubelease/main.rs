@@ -20,11 +20,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+#[cfg(target_os = "linux")]
+use crate::args::Inner;
 use crate::args::{Cli, Command};
 use crate::exit::Outcome;
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().command) {
+    match outcome() {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // Nobody may be there to read it.
@@ -34,14 +36,24 @@ fn main() -> ExitCode {
     }
 }
 
+fn outcome() -> Outcome {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| Inner::is_meant(&word))
+    {
+        return match Inner::parse() {
+            Inner::Guard(args) => run::guard::run(args),
+            Inner::Exec(args) => run::exec::run(&args),
+        };
+    }
+    dispatch(Cli::parse().command)
+}
+
 fn dispatch(command: Command) -> Outcome {
     match command {
         #[cfg(target_os = "linux")]
         Command::Run(args) => run::run(args),
-        #[cfg(target_os = "linux")]
-        Command::Guard(args) => run::guard::run(args),
-        #[cfg(target_os = "linux")]
-        Command::Exec(args) => run::exec::run(&args),
         Command::Heartbeat(args) => heartbeat::run(&args),
         Command::Release(args) => lease::release(&args),
         Command::Status(args) => lease::status(&args),
@@ -51,6 +63,6 @@ fn dispatch(command: Command) -> Outcome {
         Command::Simulate(args) => simulate::run(&args),
         Command::DevServer(args) => dev_server::run(&args),
         Command::Completions(args) => manual::completions(&args),
-        Command::Man => manual::man(),
+        Command::Man(args) => manual::man(&args),
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 
 /// For whom.
 #[derive(Debug, Args)]
@@ -14,6 +14,14 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     shell: Shell,
+}
+
+/// Which page.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command; an overview of all unless said.
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
 }
 
 /// Prints what a shell sources.
@@ -27,14 +35,20 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
     Ok(0)
 }
 
-/// Prints the manual page, with all subcommands in one.
-pub(crate) fn man() -> Outcome {
-    let mut command = Cli::command();
-    command.build();
-    let mut out = io::stdout();
-    clap_mangen::Man::new(command.clone()).render(&mut out)?;
-    for subcommand in command.get_subcommands().filter(|each| !each.is_hide_set()) {
-        clap_mangen::Man::new(subcommand.clone()).render(&mut out)?;
-    }
+/// Prints the page of one command, or of all.
+pub(crate) fn man(args: &ManArgs) -> Outcome {
+    let mut cli = Cli::command();
+    cli.build();
+    let page = match &args.command {
+        None => cli,
+        Some(name) => {
+            let command = cli.find_subcommand(name).cloned();
+            command.ok_or_else(|| Failure::new(format_args!("no command `{name}`")))?
+        }
+    };
+    let source = concat!("kubelease ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(page)
+        .source(source)
+        .render(&mut io::stdout())?;
     Ok(0)
 }

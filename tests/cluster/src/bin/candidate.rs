@@ -49,6 +49,9 @@ struct Flags {
     /// How a held lease is written: put or patch.
     #[arg(long, default_value = "put", value_parser = ["put", "patch"])]
     update: String,
+    /// Watch the lease while not leading, instead of reading it each retry period.
+    #[arg(long)]
+    watch: bool,
     /// How a lease is made: post, put (to its URL) or never.
     #[arg(long, default_value = "post", value_parser = ["post", "put", "never"])]
     create: String,
@@ -115,6 +118,9 @@ fn elector(flags: &Flags) -> Result<Builder, Box<dyn Error>> {
     }
     if let Some(token) = &flags.token {
         builder = builder.bearer_token(token);
+    }
+    if flags.watch {
+        builder = builder.watch();
     }
     if flags.update == "patch" {
         builder = builder.patch_mode();

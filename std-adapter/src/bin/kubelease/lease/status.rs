@@ -67,12 +67,16 @@ fn table(row: &Row) -> String {
     } else {
         &row.holder
     };
+    let ago = |pointer| match row.ago(pointer).as_str() {
+        "-" => "-".to_owned(),
+        length => format!("{length} ago"),
+    };
     let lines = [
         ("lease", format!("{}/{}", row.namespace, row.name)),
         ("holder", strong(holder)),
         ("duration", row.duration()),
-        ("acquired", row.ago("/spec/acquireTime")),
-        ("renewed", row.ago("/spec/renewTime")),
+        ("acquired", ago("/spec/acquireTime")),
+        ("renewed", ago("/spec/renewTime")),
         ("changed", row.changed()),
         ("transitions", row.transitions()),
         ("age", row.ago("/metadata/creationTimestamp")),

@@ -246,11 +246,10 @@ impl<'s> World<'s> {
         term.map(|term| term.who)
     }
 
-    /// The terms that last get the end of their lease as it is now.
+    /// Work of a term that lasts may go on to the end.
     fn finish(&mut self, end: u64) {
-        let horizon = end;
         for term in self.trace.terms.iter_mut().filter(|term| term.to.is_none()) {
-            term.ceased = horizon;
+            term.ceased = end;
         }
     }
 }
