@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The elector has a thread of its own. All questions to the handle are answered from memory, so
-//! they need no runtime. It runs against an API server of its own; on a cluster, `infer()` takes the
-//! place of `server(..)`.
+//! they need no runtime. It runs against an API server of its own; on a cluster, `infer()` takes
+//! the place of `server(..)`.
 
 use core::error::Error;
 use core::time::Duration;

@@ -50,10 +50,8 @@ static uint32_t others(kl_elector_config *config)
     kl_elector_set_log(&elector, NULL, anything);
     kl_elector_stop_when_idle(&elector, &now);
     kl_elector_work_done(&elector, &now);
-#ifndef NO_WATCH
     kl_elector_watch(&elector);
     kl_elector_response_body_at(&elector, number, anything, number, &now);
-#endif
     kl_elector_leader(&elector, &text);
     return (uint32_t)(kl_elector_term(&elector) + kl_fence_token(&fence) +
                       (uint32_t)kl_fence_cmp(&fence, &fence) + kl_clock32_extend(&state, number)) +

@@ -97,6 +97,13 @@
 #define KL_STR(literal) ((kl_str){("" literal), sizeof(literal) - 1})
 #endif
 
+// What the size of the objects hangs on.
+#if UINTPTR_MAX > 0xffffffffu
+#define KL_POINTERS_HAVE_64_BITS
+#else
+#define KL_POINTERS_HAVE_32_BITS
+#endif
+
 // What a kl_action, kl_health or kl_request begins with.
 #define KL_ACTION_INIT {(uint32_t)sizeof(kl_action), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define KL_HEALTH_INIT {(uint32_t)sizeof(kl_health), 0, 0, 0, 0, 0, 0}
@@ -109,8 +116,15 @@
 // An instant that never comes, and a length of time that has not begun.
 #define KL_NEVER UINT64_MAX
 
+#if defined(KL_POINTERS_HAVE_64_BITS)
 // Words of 64 bits in a kl_elector.
-#define KL_ELECTOR_WORDS 208
+#define KL_ELECTOR_WORDS 184
+#endif
+
+#if defined(KL_POINTERS_HAVE_32_BITS)
+// Words of 64 bits in a kl_elector.
+#define KL_ELECTOR_WORDS 164
+#endif
 
 // Bytes in kl_fence.lease_uid.
 #define KL_UID_MAX 40

@@ -12,7 +12,12 @@ use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 
 /// Words of 64 bits in a kl_elector.
-pub const KL_ELECTOR_WORDS: usize = 208;
+#[cfg(target_pointer_width = "64")]
+pub const KL_ELECTOR_WORDS: usize = 184;
+
+/// Words of 64 bits in a kl_elector.
+#[cfg(target_pointer_width = "32")]
+pub const KL_ELECTOR_WORDS: usize = 164;
 
 /// An elector. The storage is the caller's: static, on a stack, in another structure. All of it
 /// is the library's, there is nothing to free, and zeroed storage is good: every call answers

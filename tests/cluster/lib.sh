@@ -17,12 +17,18 @@ key_of() {
   cat "$@" | sha256sum | cut -c1-16
 }
 
-# Whether the process of a part (etcd, api) runs. A process that took over its id does not count.
+# Whether the process of a part (etcd, api) runs. A process that took over its id does not count;
+# one that is dying does, for it may still hold its ports.
 is_running() {
-  [[ -r $cluster/$1.pid ]] || return 1
-  local exe
-  exe=$(readlink "/proc/$(cat "$cluster/$1.pid")/exe" 2>/dev/null) || return 1
-  [[ ${exe% (deleted)} == "$(cat "$cluster/$1.exe")" ]]
+  local pid exe state
+  pid=$(cat "$cluster/$1.pid" 2>/dev/null) || return 1
+  exe=$(readlink "/proc/$pid/exe" 2>/dev/null) || true
+  if [[ -n $exe ]]; then
+    [[ ${exe% (deleted)} == "$(cat "$cluster/$1.exe")" ]]
+    return
+  fi
+  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" || return 1
+  [[ $state != Z ]] || compgen -G "/proc/$pid/task/*" | grep -qv "/$pid\$"
 }
 
 # Ends a part: SIGTERM, a grace of some tenths of a second, SIGKILL.

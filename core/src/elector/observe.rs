@@ -180,7 +180,7 @@ impl Observed {
             None => {
                 // The hash of nothing that can be read, not even of no spec: the next look finds a
                 // change, and whose it is.
-                self.last.digest = Hash::of(&[0]);
+                self.last.digest = Hash::of(b"-");
                 self.last.holder.clear();
                 self.last.holder.push_bytes(holder.as_bytes());
                 self.last.acquire_time = Some(written.acquire_time);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A process that `up` started: it can be stopped, ended and started again.
 #[derive(Clone, Debug)]
@@ -68,12 +68,16 @@ impl Part {
         panic!("{} does not end", self.name);
     }
 
-    /// Whether the process lives.
+    /// Whether the process lives, or is dying and may still hold its ports.
     #[must_use]
     pub fn is_running(&self) -> bool {
+        let process = format!("/proc/{}", self.pid().as_raw_nonzero());
         // Nobody may have collected the status of a process that has ended.
-        let is_dead = fs::read_link(format!("/proc/{}/exe", self.pid().as_raw_nonzero())).is_err();
-        !is_dead && test_kill_process(self.pid()).is_ok()
+        let Ok(stat) = fs::read_to_string(format!("{process}/stat")) else {
+            return false;
+        };
+        let threads = fs::read_dir(format!("{process}/task")).map_or(0, Iterator::count);
+        !stat.contains(") Z ") || threads > 1
     }
 
     fn signal(&self, signal: Signal) {

@@ -22,7 +22,7 @@ use kubelease_cluster::{Cluster, lease, until};
 use serde_json::Value;
 use tokio_stream::StreamExt as _;
 
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = Duration::from_secs(60);
 
 const fn timing(lease: u64, renew: u64, retry: u64) -> Timing {
     Timing::new(
@@ -30,6 +30,11 @@ const fn timing(lease: u64, renew: u64, retry: u64) -> Timing {
         Millis::from_millis(renew),
         Millis::from_millis(retry),
     )
+}
+
+/// A name for a lease that no earlier run has used on this cluster.
+fn unique(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
 }
 
 /// What a handle has told so far.
@@ -66,16 +71,17 @@ async fn leads(handle: &Handle) {
 async fn a_restart_of_the_server_ends_no_term_and_the_403s_after_it_are_no_trouble() {
     let cluster = Cluster::running();
     cluster.let_candidates_elect().await;
+    let name = unique("restart");
     // It asks often enough to meet the moment in which nobody has rights.
     let often = timing(30_000, 20_000, 50);
     let handle = cluster
-        .elector("candidate-0", "restart", often)
+        .elector("candidate-0", &name, often)
         .start()
         .unwrap();
     let told = Told::listen(handle.changes());
     leads(&handle).await;
     let refusals = || {
-        let audited = cluster.audited("restart");
+        let audited = cluster.audited(&name);
         audited
             .iter()
             .filter(|request| request.status == 403)
@@ -146,9 +152,8 @@ impl Keeper for StopsEtcd {
 async fn a_create_that_was_answered_504_and_written_is_found_and_is_ours() {
     let cluster = Cluster::running();
     cluster.let_candidates_elect().await;
-    let mut written = 0;
-    for number in 0..6 {
-        let name = format!("unknown-outcome-{number}");
+    for number in 0..5 {
+        let name = unique(&format!("unknown-outcome-{number}"));
         let keeper = Arc::new(StopsEtcd {
             etcd: cluster.etcd(),
             admin: cluster.admin(),
@@ -161,32 +166,24 @@ async fn a_create_that_was_answered_504_and_written_is_found_and_is_ours() {
         let elector = cluster.elector("candidate-0", &name, timing(30_000, 20_000, 1_000));
         let handle = elector.server(gate.url()).start().unwrap();
         let told = Told::listen(handle.changes());
+        // No POST is answered well: it leads when it has found one that was written.
         leads(&handle).await;
 
         let answers = keeper.answers.lock().unwrap().clone();
-        let (status, is_written) = *answers.first().unwrap();
-        println!(
-            "{name}: answered {status}, written: {is_written}, POSTs {}",
-            answers.len()
-        );
+        println!("{name}: POSTs, each with its status and whether it was written: {answers:?}");
+        let &(status, is_written) = answers.last().unwrap();
+        assert!(status != 201 && is_written, "{answers:?}");
         let stored = cluster.admin().ask("GET", &lease(&name), "").await;
         assert_eq!(stored.at("/spec/holderIdentity"), handle.identity());
         assert_eq!(stored.at("/spec/leaseTransitions"), Value::from(0));
         assert!(!told.any(is_trouble), "{told:?}");
-        if is_written && status == 504 {
-            assert_eq!(
-                answers.len(),
-                1,
-                "the lease was there, and it was made again"
-            );
-            written += 1;
-        }
         assert_eq!(handle.shutdown().await, Ok(Finish::Released));
-        if written == 2 {
-            break;
+        // The server may close the connection in place of the answer.
+        if status == 504 {
+            return;
         }
     }
-    assert!(written > 0, "no POST was both answered 504 and written");
+    panic!("no POST was both answered 504 and written");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -194,15 +191,15 @@ async fn a_create_that_was_answered_504_and_written_is_found_and_is_ours() {
 async fn a_leader_whose_server_has_lost_etcd_stops_in_time_and_one_leads_when_it_is_back() {
     let cluster = Cluster::running();
     cluster.let_candidates_elect().await;
-    let timing = timing(6_000, 4_000, 500);
+    let (name, timing) = (unique("no-etcd"), timing(6_000, 4_000, 500));
     let first = cluster
-        .elector("candidate-0", "no-etcd", timing)
+        .elector("candidate-0", &name, timing)
         .start()
         .unwrap();
     let told = Told::listen(first.changes());
     leads(&first).await;
     let second = cluster
-        .elector("candidate-1", "no-etcd", timing)
+        .elector("candidate-1", &name, timing)
         .start()
         .unwrap();
     let leader = first.identity().to_owned();
@@ -283,7 +280,7 @@ async fn a_connection_that_was_idle_for_more_than_90_s_costs_no_request() {
     });
     let slow = timing(300_000, 240_000, 95_000);
     let handle = cluster
-        .elector("candidate-0", "idle", slow)
+        .elector("candidate-0", &unique("idle"), slow)
         .start()
         .unwrap();
     let told = Told::listen(handle.changes());
@@ -312,7 +309,7 @@ async fn of_eight_that_create_by_put_at_once_one_leads_and_nobody_is_in_trouble(
     cluster.let_candidates_elect().await;
     let mut refused = 0;
     for round in 0..8 {
-        let name = format!("race-{round}");
+        let name = unique(&format!("race-{round}"));
         let handles: Vec<_> = (0..8)
             .map(|number| {
                 let user = format!("candidate-{}", number % 6);

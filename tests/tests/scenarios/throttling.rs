@@ -208,3 +208,15 @@ fn an_answer_to_a_write_without_a_spec_is_its_success() {
     assert_eq!(e.leading_until(), Some(12_000));
     at!(e, 4_000 => ["PUT 8 renew"]);
 }
+
+#[test]
+fn a_record_without_a_spec_is_not_the_write_that_was_answered_without_one() {
+    let mut e = leading(A);
+    at!(e, 2_000 => ["PUT 7 renew"]);
+    let mut lease = Lease::written(e.write(), 8);
+    lease.record.spec = None;
+    at!(e, 2_100, lease.clone() => ["wait 4000"]);
+    at!(e, 4_000 => ["PUT 8 renew"]);
+    at!(e, 4_000, Reply::Conflict => ["GET"]);
+    at!(e, 4_000, lease.version("9") => ["Stopped Lost", "PUT 9 acquire"]);
+}
