@@ -176,6 +176,22 @@ fn what_the_command_leaves_behind_ends_with_it() {
 }
 
 #[test]
+fn a_command_runs_on_while_the_lease_is_renewed() {
+    let stage = Stage::new("renewed");
+    let _job = stage.candidate("a", &[]);
+    let first = stage.leader("a", 0);
+    // Well beyond the first renew deadline and its grace, 2.5 s.
+    std::thread::sleep(core::time::Duration::from_secs(4));
+    let pid = rustix::process::Pid::from_raw(first.pid).unwrap();
+    assert!(is_alive(pid));
+    let terms = stage.terms();
+    let [(_, last)] = &terms[..] else {
+        panic!("{terms:?}");
+    };
+    assert!(last.at - first.at > 3.5, "{last:?}");
+}
+
+#[test]
 fn a_candidate_that_stands_by_ends_at_once() {
     let stage = Stage::new("standby");
     let _leader = stage.candidate("a", &[]);
