@@ -222,6 +222,14 @@ fn versions_that_cannot_be_compared_are_not_lower() {
 }
 
 #[test]
+fn from_a_version_that_is_no_number_nobody_watches() {
+    let mut e = Driver::watching(A);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, held_by("B", 0).version("x12") => ["Leader B", "wait 2000"]);
+    at!(e, 2_000 => ["GET"]);
+}
+
+#[test]
 fn a_lower_version_in_a_later_read_is_a_new_history_and_a_change_seen_now() {
     let mut e = watching(A);
     at!(e, 1_000, renewed(12, 1_000) => ["wait 8500"]);
