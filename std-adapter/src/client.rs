@@ -46,6 +46,12 @@ impl ApiClient {
         Ok(Self { line, timeout })
     }
 
+    /// A client over this line.
+    #[cfg(feature = "events")]
+    pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
+        Self { line, timeout }
+    }
+
     /// Asks for what is at `target`: path and query, from the first `/`.
     ///
     /// # Errors
