@@ -24,6 +24,12 @@ use crate::launch::Launch;
 use crate::line::Line;
 use crate::place::Place;
 use crate::settings::Settings;
+<<<<<<< HEAD
+use crate::shared_line::SharedLine;
+use crate::state::Shared;
+use crate::task::{self, Publisher};
+=======
+>>>>>>> main
 
 /// Where a running elector begins: [`Elector::builder`].
 #[derive(Debug)]
@@ -280,8 +286,8 @@ impl Builder {
         let clock = SharedClock(clock);
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
-        let line = Line::new(&connection, clock.clone(), timeout);
-        let line = line.map_err(StartError::Connection)?;
+        let line = Line::new(&connection, clock.clone(), timeout, 1);
+        let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let dedicated_thread = self.dedicated_thread;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.

@@ -42,7 +42,7 @@ impl ApiClient {
             ConnectionError::new("clock", expected, "none on this system")
         };
         let clock = SharedClock(clock::system().ok_or_else(no_clock)?);
-        let line = Line::new(connection, clock, timeout)?;
+        let line = Line::new(connection, clock, timeout, 1)?;
         Ok(Self { line, timeout })
     }
 

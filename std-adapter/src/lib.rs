@@ -85,8 +85,12 @@ mod clock;
 mod connection;
 mod credentials;
 mod error;
+<<<<<<< HEAD
+mod fleet;
+=======
 #[cfg(feature = "events")]
 mod events;
+>>>>>>> main
 mod guard;
 mod handle;
 mod http;
@@ -97,6 +101,7 @@ mod line;
 pub mod openshift;
 mod place;
 mod settings;
+mod shared_line;
 mod state;
 mod task;
 mod telemetry;
@@ -106,6 +111,7 @@ mod watched;
 
 pub use kubelease_core;
 pub use kubelease_core::elector::{ConfigError, Create, Health, Report, Timing, TimingError};
+pub use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatError, Retire};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
@@ -121,6 +127,7 @@ pub use clock::Clock;
 pub use clock::SystemClock;
 pub use connection::{Connection, ConnectionError};
 pub use error::{ShutdownError, StartError};
+pub use fleet::{AddError, Counters, Fleet, FleetBuilder, FleetEnd, FleetEvent, FleetLease};
 pub use guard::Guard;
 pub use handle::Handle;
 pub use identity::unique_identity;
