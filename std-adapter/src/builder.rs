@@ -24,12 +24,7 @@ use crate::launch::Launch;
 use crate::line::Line;
 use crate::place::Place;
 use crate::settings::Settings;
-<<<<<<< HEAD
 use crate::shared_line::SharedLine;
-use crate::state::Shared;
-use crate::task::{self, Publisher};
-=======
->>>>>>> main
 
 /// Where a running elector begins: [`Elector::builder`].
 #[derive(Debug)]
@@ -296,7 +291,7 @@ impl Builder {
         #[cfg(feature = "events")]
         let recorder = match component {
             Some(component) => {
-                let line = Line::new(&connection, clock.clone(), timeout);
+                let line = Line::new(&connection, clock.clone(), timeout, 1);
                 let client = ApiClient::over(line.map_err(StartError::Connection)?, timeout);
                 let identity = settings.identity.clone();
                 let (recorder, posts) = Recorder::new(regarding(&settings), identity, component);

@@ -14,9 +14,9 @@ use crate::error::StartError;
 use crate::events::{self, Recorder};
 use crate::handle::Handle;
 use crate::http::{HttpTransport, Traffic};
-use crate::line::Line;
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::shared_line::SharedLine;
 use crate::state::Shared;
 use crate::task::{self, Companion, Publisher};
 use crate::telemetry::Telemetry;
@@ -27,7 +27,7 @@ use crate::watched::Watched;
 pub(crate) struct Launch {
     pub(crate) settings: Settings,
     pub(crate) clock: SharedClock,
-    pub(crate) line: Line,
+    pub(crate) line: SharedLine,
     pub(crate) place: Place,
     pub(crate) work_budget: Option<Duration>,
     #[cfg(feature = "annotation-lock")]

@@ -85,12 +85,9 @@ mod clock;
 mod connection;
 mod credentials;
 mod error;
-<<<<<<< HEAD
-mod fleet;
-=======
 #[cfg(feature = "events")]
 mod events;
->>>>>>> main
+mod fleet;
 mod guard;
 mod handle;
 mod http;
