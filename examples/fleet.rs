@@ -37,11 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.serves {
         return judge::serve(&options);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
-    runtime.block_on(beat(&options))
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build()?.block_on(beat(&options))
 }
 
 async fn beat(options: &Options) -> Result<(), Box<dyn Error>> {

@@ -51,6 +51,12 @@ impl ApiClient {
         Self { line, timeout }
     }
 
+    /// A client over this line.
+    #[cfg(feature = "events")]
+    pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
+        Self { line, timeout }
+    }
+
     /// Asks for what is at `target`: path and query, from the first `/`.
     ///
     /// # Errors
