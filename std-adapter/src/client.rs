@@ -46,13 +46,7 @@ impl ApiClient {
         Ok(Self::over(line, timeout))
     }
 
-    /// A client over a line that there is.
-    pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
-        Self { line, timeout }
-    }
-
     /// A client over this line.
-    #[cfg(feature = "events")]
     pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
         Self { line, timeout }
     }

@@ -1,4 +1,5 @@
 //! One heart over HTTP: its lease, and the Node that it beats for.
+#![allow(clippy::indexing_slicing, reason = "tests may")]
 
 #[path = "support/client.rs"]
 mod client;
@@ -55,6 +56,10 @@ fn spec(server: &ApiServer, member: &str) -> Value {
     lease["spec"][member].clone()
 }
 
+fn renewed(server: &ApiServer) -> String {
+    spec(server, "renewTime").to_string()
+}
+
 fn node_lease(server: &ApiServer) -> Option<Value> {
     server.lease("kube-node-lease", "gw1")
 }
@@ -97,9 +102,9 @@ async fn a_heart_creates_its_lease_beats_it_and_leaves_it() {
     assert!(handle.age().unwrap() < Duration::from_secs(2));
     assert_eq!(spec(&server, "holderIdentity"), "gateway-1");
     assert_eq!(spec(&server, "leaseDurationSeconds"), 2);
-    let first = spec(&server, "renewTime").to_string();
+    let first = renewed(&server);
     beats_on(&handle).await;
-    assert!(spec(&server, "renewTime").to_string() > first);
+    assert!(renewed(&server) > first);
     assert_eq!(server.count("PATCH"), 0);
     assert_eq!(handle.last_error(), None);
     assert_eq!(handle.retire(Retire::Keep).await, Ok(Finish::Kept));
@@ -113,10 +118,10 @@ async fn each_end_does_what_it_says() {
     beaten(&handle).await;
     beats_on(&handle).await;
     assert!(server.count("PATCH") > 0);
-    let before = spec(&server, "renewTime").to_string();
+    let before = renewed(&server);
     let mut changes = handle.changes();
     assert_eq!(handle.retire(Retire::FinalBeat).await, Ok(Finish::Kept));
-    assert!(spec(&server, "renewTime").to_string() > before);
+    assert!(renewed(&server) > before);
     assert_eq!(
         next(&mut changes).await,
         Some(Event::Finished(Finish::Kept))
@@ -319,10 +324,12 @@ async fn a_node_that_was_found_dead_in_an_outage_is_said_to_be_ready_again() {
 /// Has the node controller say something.
 fn controller_says(server: &ApiServer, status: &str) {
     let addr = server.addr();
-    let mut client = client::Client::connect(addr, Duration::from_secs(5)).unwrap();
+    let mut client = client::Client::connect(addr, Duration::from_secs(5)).expect("a connection");
     let body = json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
     let target = "/api/v1/nodes/gw1/status";
-    let answer = client.ask("PATCH", target, &body.to_string()).unwrap();
+    let answer = client
+        .ask("PATCH", target, &body.to_string())
+        .expect("an answer");
     assert_eq!(answer.status, 200);
 }
 

@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn without_a_civil_clock_each_condition_has_another_time_all_the_same() {
-        let at = |seconds| {
+        let at = |seconds: u64| {
             let now = Now::monotonic(Instant::from_millis(seconds * 1000));
             condition(Ready::default(), now)
         };
