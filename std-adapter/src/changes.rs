@@ -12,9 +12,9 @@ use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 /// The events of one elector, from [`Handle::changes`](crate::Handle::changes); those of a fleet
 /// come with the lease they are about.
 ///
-/// An elector's begins with [`Event::StartedLeading`] where this process led when the stream was made, and
-/// ends when the elector has ended, for whatever reason. The end of the stream is the end of
-/// leadership, also where no [`Event::StoppedLeading`] came before it.
+/// An elector's begins with [`Event::StartedLeading`] where this process led when the stream was
+/// made, and ends when the elector has ended, for whatever reason. The end of the stream is the end
+/// of leadership, also where no [`Event::StoppedLeading`] came before it.
 ///
 /// A listener that falls behind never holds up renewals: it loses the oldest events, and
 /// [`missed`](Self::missed) counts them. The truth about leadership is
