@@ -279,6 +279,9 @@ mod tests {
         for micros in [1_000_000, u32::MAX] {
             assert_eq!(Timestamp::from_unix(0, micros), None, "{micros}");
         }
+        for micros in [1, u64::MAX] {
+            assert_eq!(Timestamp::MAX.checked_add_micros(micros), None, "{micros}");
+        }
     }
 
     #[test]

@@ -5,12 +5,13 @@ use kubelease_core::Timestamp;
 use kubelease_core::elector::{
     Config, ConfigError, Create, Elector, Health, POLLS_MAX, Timing, TimingError,
 };
+use kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig, HeartbeatError, HeartbeatIdentity};
 use kubelease_core::lease::{Label, LeaseSpec, ResourceVersion, Version};
-use kubelease_core::machine::Machine;
+use kubelease_core::machine::{Lent, Machine};
 use kubelease_core::prng::Prng;
 use kubelease_core::protocol::{
-    BadAnswer, Changes, Failure, Operation, Output, Reply, Request, RequestId, Response,
-    StaleRequest, Verb,
+    BadAnswer, Changes, Event, Failure, Operation, Output, Reply, Request, RequestId, Response,
+    StaleRequest, TroubleKind, Verb,
 };
 use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
 use kubelease_core::text::{Clipped, Hash, Text};
@@ -65,6 +66,10 @@ fn errors_of_a_config_say_what_was_expected_and_found() {
 fn err_identities_and_labels_past_their_bounds() {
     let longest = "i".repeat(253);
     assert_eq!(Config::new(&longest).validate(), Ok(()));
+    // U+0085 is a control character, and U+00A0 is none.
+    let error = Config::new("a\u{85}").validate();
+    assert_eq!(error, Err(ConfigError::IdentityCharacter));
+    assert_eq!(Config::new("a\u{a0}\u{e9}").validate(), Ok(()));
     let longer = "i".repeat(254);
     let error = Config::new(&longer).validate();
     assert_eq!(error, Err(ConfigError::IdentityTooLong));
@@ -145,6 +150,10 @@ fn operations_have_the_verbs_of_access_rules() {
         update,
         Operation::GetNode { name: "n" },
         Operation::Delete { version: &version },
+        Operation::Watch {
+            version: &version.resource_version,
+            timeout: Duration::from_secs(300),
+        },
     ];
     let verbs = operations.map(|operation| operation.verb());
     let expected = [
@@ -154,11 +163,14 @@ fn operations_have_the_verbs_of_access_rules() {
         Verb::Update,
         Verb::GetNode,
         Verb::Delete,
+        Verb::Watch,
     ];
     assert_eq!(verbs, expected);
     assert_eq!(
         verbs.map(Verb::as_str),
-        ["get", "create", "create", "update", "get", "delete"]
+        [
+            "get", "create", "create", "update", "get", "delete", "watch"
+        ]
     );
 }
 
@@ -254,6 +266,127 @@ fn an_elector_that_has_ended_is_healthy_for_ever() {
     elector.stop_when_idle(at(1));
     elector.work_done(at(1));
     assert_eq!(elector.poll(at(1)), Output::Done);
+}
+
+/// The id of the request that `elector` makes next.
+fn asked(elector: &mut Elector<'_>, now: Now) -> RequestId {
+    let mut polls = 0..POLLS_MAX;
+    polls
+        .find_map(|_| match elector.poll(now) {
+            Output::Request(request) => Some(request.id),
+            Output::Event(_) | Output::Cancel(_) | Output::WaitUntil(_) | Output::Done => None,
+        })
+        .unwrap()
+}
+
+/// The answer with a lease of this holder, renewed then.
+fn lease_of(holder: &str, renew_time: Timestamp) -> Answer {
+    let spec = format!(
+        r#"{{"holderIdentity":"{holder}","leaseDurationSeconds":15,"renewTime":"{renew_time}"}}"#
+    );
+    let body = format!(r#"{{"metadata":{{"resourceVersion":"7"}},"spec":{spec}}}"#);
+    let mut answer = Answer::new();
+    answer.begin(200, None);
+    assert_eq!(answer.body(body.as_bytes(), None), Reading::More);
+    answer
+}
+
+#[test]
+fn a_leader_is_told_in_bytes_and_with_the_instant_of_the_last_answer() {
+    let mut elector = Elector::new(Config::new("a"), at(5)).unwrap();
+    assert_eq!(elector.leader_bytes(), b"");
+    assert_eq!(elector.last_good_answer(), Instant::from_millis(5));
+    let id = asked(&mut elector, at(6));
+    let mut answer = lease_of("b-\u{fc}", Timestamp::UNIX_EPOCH);
+    let response = answer.end(None);
+    elector.handle_response(at(7), id, response).unwrap();
+    assert_eq!(elector.leader_bytes(), "b-\u{fc}".as_bytes());
+    assert_eq!(
+        elector.leader().map(str::as_bytes),
+        Some(elector.leader_bytes())
+    );
+    assert_eq!(elector.last_good_answer(), Instant::from_millis(7));
+
+    let mut elector = Elector::new(Config::new("a"), at(0)).unwrap();
+    let id = asked(&mut elector, at(0));
+    let missing = Response::new(Reply::LeaseMissing);
+    elector.handle_response(at(0), id, missing).unwrap();
+    let id = asked(&mut elector, at(0));
+    let Some(Operation::Create { spec, .. }) = elector.in_flight().map(|it| it.operation) else {
+        panic!("a creation")
+    };
+    let mut answer = lease_of("a", spec.renew_time);
+    let response = answer.end(None);
+    elector.handle_response(at(1), id, response).unwrap();
+    let begun = elector.poll(at(1));
+    assert!(
+        matches!(begun, Output::Event(Event::StartedLeading { .. })),
+        "{begun:?}"
+    );
+    assert_eq!(elector.leader_bytes(), b"a");
+}
+
+#[test]
+fn an_elector_does_not_take_the_answer_to_a_deletion() {
+    let mut elector = Elector::new(Config::new("a"), at(0)).unwrap();
+    let id = asked(&mut elector, at(0));
+    let deleted = Response::new(Reply::Deleted);
+    elector.handle_response(at(1), id, deleted).unwrap();
+    let kind = TroubleKind::BadAnswer(BadAnswer::NotALease);
+    let (verb, told) = (Verb::Get, elector.poll(at(1)));
+    assert_eq!(told, Output::Event(Event::Trouble { kind, verb }));
+}
+
+const HEART: HeartbeatConfig = HeartbeatConfig {
+    spread_first_beat: false,
+    ..HeartbeatConfig::NODE
+};
+
+#[test]
+fn a_machine_that_is_lent_does_what_it_does_at_home() {
+    for identity in [HeartbeatIdentity::of_node("n"), HeartbeatIdentity::new("n")] {
+        let mut home = Heartbeat::new(&HEART, identity, at(0)).unwrap();
+        let mut away = Heartbeat::new(&HEART, identity, at(0)).unwrap();
+        let mut lent = Lent(&mut away);
+        assert_eq!(lent.owner(), home.owner());
+        assert_eq!(home.owner().map(|node| node.name), identity.node);
+        assert_eq!(lent.in_flight(), None);
+        assert_eq!(lent.poll(at(0)), home.poll(at(0)));
+        let first = home.in_flight_id().unwrap();
+        assert_eq!(lent.in_flight_id(), Some(first));
+        assert_eq!(lent.in_flight(), home.in_flight());
+        let (mine, theirs) = (Failure::NotSent, Failure::NotSent);
+        lent.handle_failure(at(1), first, mine).unwrap();
+        home.handle_failure(at(1), first, theirs).unwrap();
+        assert_eq!(lent.in_flight_id(), home.in_flight_id());
+        for _ in 0..POLLS_MAX {
+            assert_eq!(lent.poll_action(at(9_000)), home.poll_action(at(9_000)));
+        }
+        let second = home.in_flight_id().unwrap();
+        assert_ne!(first, second);
+        let missing = Response::new(Reply::LeaseMissing);
+        let stale = lent.handle_response(at(9_001), first, missing);
+        assert_eq!(stale, Err(StaleRequest));
+        lent.handle_response(at(9_001), second, missing).unwrap();
+        home.handle_response(at(9_001), second, missing).unwrap();
+        assert_eq!(lent.poll(at(9_001)), home.poll(at(9_001)));
+        assert_eq!(lent.in_flight(), home.in_flight());
+    }
+}
+
+#[test]
+fn err_a_heart_with_a_config_or_an_identity_that_is_wrong() {
+    let identity = HeartbeatIdentity::of_node("n");
+    let heart = |config, identity| Heartbeat::new(config, identity, at(0)).map(|_| ());
+    let config = HeartbeatConfig {
+        interval: Duration::ZERO,
+        ..HEART
+    };
+    assert_eq!(heart(&config, identity), Err(HeartbeatError::IntervalZero));
+    let nobody = HeartbeatIdentity::new("");
+    assert_eq!(heart(&HEART, nobody), Err(HeartbeatError::HolderEmpty));
+    let good = Heartbeat::new(&HEART, identity, at(0)).unwrap();
+    assert_eq!(good.config(), &HEART);
 }
 
 /// Always wants an update, whatever it is told.

@@ -304,7 +304,7 @@ mod tests {
         let other = reference("Node", "gw2", "u-2");
         let job = reference("Job", "gw1", "u-3");
         let misnamed = reference("Node", "gw9", "u-1");
-        let odd = r#"{"uid":"u-1","name":"gw1","x":{"kind":"Job","a":["]}\"\\"]},"kind":"Node","apiVersion":"v1"}"#;
+        let odd = r#"{"uid":"u-1","name":"gw1","x":{"kind":"Job","a":["]}\"\\"]},"y":"Job","kind":"Node","apiVersion":"v1"}"#;
         let group = r#"{"apiVersion":"x/v1","kind":"Node","name":"gw1","uid":"u-5"}"#;
         let table = [
             ("[]".to_string(), Absent, false),

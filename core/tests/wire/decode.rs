@@ -193,6 +193,10 @@ const NO_LEASES: &[(&str, BadAnswer)] = &[
         BadAnswer::VersionTooLong,
     ),
     (
+        r#"{"metadata":{"uid":"1234567890123456789012345678901234567890\u00fc"}}"#,
+        BadAnswer::VersionTooLong,
+    ),
+    (
         r#"{"metadata":{"resourceVersion":1}}"#,
         BadAnswer::Malformed,
     ),

@@ -2,7 +2,7 @@
 
 use kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::Readiness;
-use kubelease_core::protocol::{Event, RequestId, TroubleKind, Verb};
+use kubelease_core::protocol::{BadAnswer, Event, RequestId, TroubleKind, Verb};
 use kubelease_core::session::{Action, Session, UpdateMode};
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::timestamp::Timestamp;
@@ -196,6 +196,11 @@ fn what_is_no_node_is_trouble_and_no_owner() {
             "Malformed",
         ),
         (r#"{"kind":"Node","metadata":{"uid":7}}"#, "Malformed"),
+        (r#"{"kind":"Node","metadata":{"uid":null}}"#, "NotALease"),
+        (
+            r#"{"kind":"Node","status":{"conditions":{"uid":"u"}}}"#,
+            "Malformed",
+        ),
         (r#"{"kind":"Node","metadata":{"uid":"u"}"#, "Truncated"),
         ("<html>", "NotJson"),
         ("", "Empty"),
@@ -216,6 +221,26 @@ fn what_is_no_node_is_trouble_and_no_owner() {
         );
         assert_eq!(client.session.machine().node_uid(), None);
     }
+}
+
+#[test]
+fn a_lease_is_read_by_the_same_rules_where_its_owner_is_looked_for() {
+    let mut client = Client::new(KNOWN, UpdateMode::MergePatch);
+    client.sent();
+    let twice = r#"{"kind":"Lease","metadata":{"resourceVersion":"1","resourceVersion":"2"}}"#;
+    assert!(client.answer(200, twice).is_none());
+    let kind = TroubleKind::BadAnswer(BadAnswer::Malformed);
+    let verb = Verb::Get;
+    assert_eq!(client.events, [Event::Trouble { kind, verb }]);
+
+    let mut client = Client::new(KNOWN, UpdateMode::MergePatch);
+    client.sent();
+    let mut owned: Value =
+        serde_json::from_str(&lease(&json!([reference(NODE, NODE_UID)]), "1")).unwrap();
+    owned["spec"]["acquireTime"] = Value::Null;
+    let beat = client.answer(200, &owned.to_string()).unwrap();
+    assert_eq!(beat.method, Method::Patch);
+    assert_eq!(client.events, []);
 }
 
 #[test]

@@ -84,6 +84,12 @@ fn b18_a_lease_whose_times_say_nothing_is_waited_out() {
     let last =
         renewed_ago(600).spec(|spec| spec.renew_time = RecordTime::Canonical(Timestamp::MAX));
     waits(TRUSTING, last);
+    let last = Timestamp::MAX.as_unix_micros() - 31_000_000;
+    let last = RecordTime::Canonical(Timestamp::from_unix_micros(last).unwrap());
+    waits(
+        TRUSTING,
+        renewed_ago(600).spec(|spec| spec.renew_time = last),
+    );
     let mut unborn = renewed_ago(600);
     unborn.record.creation_timestamp = None;
     waits(TRUSTING, unborn);
