@@ -252,6 +252,13 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.has_beaten.then_some(self.last_beat)
     }
 
+    /// The instant before which no request leaves. It spares a fleet the first poll of a heart
+    /// whose first beat is spread; [`poll`](Self::poll) says the same, and why.
+    #[must_use]
+    pub const fn quiet_until(&self) -> Instant {
+        self.pace.at
+    }
+
     /// Whether the heart beats, as seen at `at`.
     #[must_use]
     pub fn health(&self, at: Instant) -> Health {

@@ -97,6 +97,17 @@ impl AnnotationLock {
         self.is_namespaced
     }
 
+    /// What Events of an election over it are about.
+    #[cfg(feature = "events")]
+    pub(crate) fn regarding(&self, namespace: &str, name: &str) -> crate::events::Regarding {
+        crate::events::Regarding {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            namespace: self.is_namespaced.then(|| namespace.to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
     /// Checks what goes into paths and bodies.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         let is_plain = |text: &str, others: &str| {

@@ -8,21 +8,23 @@ use std::sync::Arc;
 
 use kubelease_core::elector::{Create, Timing};
 use kubelease_core::session::UpdateMode;
-use tokio::sync::mpsc;
 
 #[cfg(feature = "annotation-lock")]
-use crate::annotation::{AnnotationLock, AnnotationTransport};
+use crate::annotation::AnnotationLock;
+#[cfg(feature = "events")]
+use crate::client::ApiClient;
 use crate::clock::{self, Clock, SharedClock};
 use crate::connection::{Connection, ConnectionError};
 use crate::error::StartError;
+#[cfg(feature = "events")]
+use crate::events::{Recorder, Regarding};
 use crate::handle::Handle;
-use crate::http::{HttpTransport, Traffic};
 use crate::identity::{random_seed, unique_identity};
+use crate::launch::Launch;
 use crate::line::Line;
 use crate::place::Place;
 use crate::settings::Settings;
-use crate::state::Shared;
-use crate::task::{self, Publisher};
+use crate::shared_line::SharedLine;
 
 /// Where a running elector begins: [`Elector::builder`].
 #[derive(Debug)]
@@ -65,6 +67,8 @@ pub struct Builder {
     clock: Option<Arc<dyn Clock>>,
     #[cfg(feature = "annotation-lock")]
     lock: Option<AnnotationLock>,
+    #[cfg(feature = "events")]
+    component: Option<String>,
 }
 
 impl Builder {
@@ -245,6 +249,16 @@ impl Builder {
         self
     }
 
+    /// Posts a core/v1 Event about the lease, of this component, when a term begins and when it
+    /// ends, as client-go does: at most 25 at once and one in five minutes after that, and never in
+    /// the way of a renewal. One that gets no answer is sent again for two minutes. It needs the
+    /// right `create` on `events`, and [`Handle::shutdown`] takes up to a second more.
+    #[cfg(feature = "events")]
+    pub fn record_events(mut self, component: impl Into<String>) -> Self {
+        self.component = Some(component.into());
+        self
+    }
+
     /// Checks all settings and starts the elector, as one task of the tokio runtime it is called
     /// in, unless it has a [`dedicated_thread`](Self::dedicated_thread). The runtime needs its I/O
     /// and time drivers (`enable_all`).
@@ -254,6 +268,10 @@ impl Builder {
     pub fn start(self) -> Result<Handle, StartError> {
         #[cfg(feature = "annotation-lock")]
         let lock = self.checked_lock()?;
+        #[cfg(feature = "events")]
+        let component = self.component.clone();
+        #[cfg(feature = "events")]
+        let regarding = self.regarding();
         let work_budget = self.work_budget;
         let clock = self
             .clock
@@ -263,45 +281,36 @@ impl Builder {
         let clock = SharedClock(clock);
         let connection = self.connection_settings()?;
         let timeout = self.timing.request_timeout.into();
-        let line = Line::new(&connection, clock.clone(), timeout);
-        let line = line.map_err(StartError::Connection)?;
+        let line = Line::new(&connection, clock.clone(), timeout, 1);
+        let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let dedicated_thread = self.dedicated_thread;
         let settings = self.settings(connection.default_namespace())?;
         // The task makes it anew; here the core only checks what it will be made of.
         settings.session(&settings.labels(), clock.0.now(), UpdateMode::MergePatch)?;
-        let runtime = Place::of(dedicated_thread)?;
-
-        let timing = settings.timing;
-        let traffic = Traffic::default();
-        let transport = HttpTransport::new(line, traffic.clone());
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::new(Arc::clone(&clock.0), timing));
-        let publisher = Publisher::new(Arc::clone(&shared), receiver);
-        let identity = settings.identity.clone();
-        #[cfg(feature = "annotation-lock")]
-        let task = match lock {
-            Some(lock) => {
-                let (namespace, name) = (settings.namespace.clone(), settings.name.clone());
-                let transport = AnnotationTransport::new(transport, lock, namespace, name);
-                let task = task::run(settings, transport, clock, publisher);
-                runtime.spawn(task, &shared)?
+        let place = Place::of(dedicated_thread)?;
+        #[cfg(feature = "events")]
+        let recorder = match component {
+            Some(component) => {
+                let line = Line::new(&connection, clock.clone(), timeout, 1);
+                let client = ApiClient::over(line.map_err(StartError::Connection)?, timeout);
+                let identity = settings.identity.clone();
+                let (recorder, posts) = Recorder::new(regarding(&settings), identity, component);
+                Some((recorder, posts, client))
             }
-            None => {
-                let task = task::run(settings, transport, clock, publisher);
-                runtime.spawn(task, &shared)?
-            }
+            None => None,
         };
-        #[cfg(not(feature = "annotation-lock"))]
-        let task = runtime.spawn(task::run(settings, transport, clock, publisher), &shared)?;
-        let work_budget = work_budget.unwrap_or_else(|| timing.renew_deadline.into());
-        Ok(Handle::new(
-            shared,
-            sender,
-            task,
-            identity,
-            traffic,
+        Launch {
+            settings,
+            clock,
+            line,
+            place,
             work_budget,
-        ))
+            #[cfg(feature = "annotation-lock")]
+            lock,
+            #[cfg(feature = "events")]
+            recorder,
+        }
+        .run()
     }
 
     /// The way to the server, with what was said about it here.
@@ -313,6 +322,25 @@ impl Builder {
             return Err(StartError::Missing("server"));
         }
         Ok(connection)
+    }
+
+    /// What Events are about.
+    #[cfg(feature = "events")]
+    fn regarding(&self) -> impl Fn(&Settings) -> Regarding + use<> {
+        #[cfg(feature = "annotation-lock")]
+        let lock = self.lock.clone();
+        move |settings| {
+            #[cfg(feature = "annotation-lock")]
+            if let Some(lock) = &lock {
+                return lock.regarding(&settings.namespace, &settings.name);
+            }
+            Regarding {
+                api_version: "coordination.k8s.io/v1".to_owned(),
+                kind: "Lease".to_owned(),
+                namespace: Some(settings.namespace.clone()),
+                name: settings.name.clone(),
+            }
+        }
     }
 
     #[cfg(feature = "annotation-lock")]

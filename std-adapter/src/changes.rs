@@ -9,25 +9,26 @@ use tokio::sync::broadcast::Receiver;
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 
-/// The events of one elector, from [`Handle::changes`](crate::Handle::changes).
+/// The events of one elector, from [`Handle::changes`](crate::Handle::changes); those of a fleet
+/// come with the lease they are about.
 ///
-/// It begins with [`Event::StartedLeading`] where this process led when the stream was made, and
-/// ends when the elector has ended, for whatever reason. The end of the stream is the end of
-/// leadership, also where no [`Event::StoppedLeading`] came before it.
+/// An elector's begins with [`Event::StartedLeading`] where this process led when the stream was
+/// made, and ends when the elector has ended, for whatever reason. The end of the stream is the end
+/// of leadership, also where no [`Event::StoppedLeading`] came before it.
 ///
 /// A listener that falls behind never holds up renewals: it loses the oldest events, and
 /// [`missed`](Self::missed) counts them. The truth about leadership is
 /// [`is_leading`](crate::Handle::is_leading), which no listener can miss.
 #[derive(Debug)]
-pub struct Changes {
-    first: Option<Event>,
-    rest: Option<BroadcastStream<Event>>,
+pub struct Changes<E = Event> {
+    first: Option<E>,
+    rest: Option<BroadcastStream<E>>,
     missed: u64,
 }
 
-impl Changes {
+impl<E: Clone + Send + 'static> Changes<E> {
     /// A stream that begins with `first`; over after it where there is no `rest`.
-    pub(crate) fn new(first: Option<Event>, rest: Option<Receiver<Event>>) -> Self {
+    pub(crate) fn new(first: Option<E>, rest: Option<Receiver<E>>) -> Self {
         Self {
             first,
             rest: rest.map(BroadcastStream::new),
@@ -42,10 +43,10 @@ impl Changes {
     }
 }
 
-impl Stream for Changes {
-    type Item = Event;
+impl<E: Clone + Send + Unpin + 'static> Stream for Changes<E> {
+    type Item = E;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<E>> {
         let changes = self.get_mut();
         if let Some(first) = changes.first.take() {
             return Poll::Ready(Some(first));

@@ -42,8 +42,14 @@ impl ApiClient {
             ConnectionError::new("clock", expected, "none on this system")
         };
         let clock = SharedClock(clock::system().ok_or_else(no_clock)?);
-        let line = Line::new(connection, clock, timeout)?;
+        let line = Line::new(connection, clock, timeout, 1)?;
         Ok(Self { line, timeout })
+    }
+
+    /// A client over this line.
+    #[cfg(feature = "events")]
+    pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
+        Self { line, timeout }
     }
 
     /// Asks for what is at `target`: path and query, from the first `/`.

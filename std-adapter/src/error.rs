@@ -4,6 +4,7 @@ use core::error::Error;
 use core::fmt;
 
 use kubelease_core::elector::ConfigError;
+use kubelease_core::heartbeat::HeartbeatError;
 use kubelease_core::session::RequestError;
 use kubelease_core::wire::path::PathError;
 
@@ -21,6 +22,8 @@ pub enum StartError {
     Path(PathError),
     /// Identity, timing or labels.
     Config(ConfigError),
+    /// How to beat.
+    Heartbeat(HeartbeatError),
     /// This system has no known clock that counts the time in suspend.
     NoClock,
     /// There is no tokio runtime here.
@@ -45,6 +48,7 @@ impl fmt::Display for StartError {
             Self::Connection(error) => write!(f, "{error}"),
             Self::Path(error) => write!(f, "namespace or name: {error}"),
             Self::Config(error) => write!(f, "identity, timing or labels: {error}"),
+            Self::Heartbeat(error) => write!(f, "heartbeat: {error}"),
             Self::NoClock => f.write_str(
                 "clock: expected one that counts suspend, found none on this system; give one of \
                  your own",
@@ -79,6 +83,7 @@ impl Error for StartError {
             Self::Connection(error) => Some(error),
             Self::Path(error) => Some(error),
             Self::Config(error) => Some(error),
+            Self::Heartbeat(error) => Some(error),
             Self::Missing(_)
             | Self::NoClock
             | Self::NoRuntime

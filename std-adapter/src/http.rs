@@ -12,7 +12,8 @@ use kubelease_core::wire::http::{HttpRequest, Method};
 use reqwest::header::HeaderValue;
 use reqwest::{Response, StatusCode};
 
-use crate::line::{Line, Outgoing, Unanswered};
+use crate::line::{Outgoing, Unanswered};
+use crate::shared_line::SharedLine;
 
 /// The headers of an answer that the core reads.
 const HEADERS: [&str; 2] = ["date", "retry-after"];
@@ -57,7 +58,7 @@ impl Traffic {
 /// One request at a time to one server.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
-    line: Line,
+    line: SharedLine,
     answer: Option<Answer>,
     /// What was read last; the loop borrows it from here.
     step: Step,
@@ -87,7 +88,7 @@ enum Step {
 
 impl HttpTransport {
     /// A transport that has sent nothing.
-    pub(crate) const fn new(line: Line, traffic: Traffic) -> Self {
+    pub(crate) const fn new(line: SharedLine, traffic: Traffic) -> Self {
         Self {
             line,
             answer: None,
@@ -117,12 +118,6 @@ impl Transport for HttpTransport {
     async fn send(&mut self, request: HttpRequest<'_>, _deadline: Instant) -> Result<(), Failure> {
         // The core cancels at the deadline by the right clock; a second timer could only differ.
         (self.is_sent, self.is_explained) = (false, false);
-        if let Err(error) = self.line.renew().await {
-            self.explain(error.to_string());
-            return Err(Failure::NotSent);
-        }
-        self.is_sent = true;
-        self.traffic.count_request();
         let outgoing = Outgoing {
             method: &method(request.method),
             target: request.target,
@@ -130,7 +125,16 @@ impl Transport for HttpTransport {
             content_type: request.content_type,
             body: request.body,
         };
-        match self.line.send(outgoing).await {
+        let prepared = match self.line.prepare(outgoing).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.explain(error.to_string());
+                return Err(Failure::NotSent);
+            }
+        };
+        self.is_sent = true;
+        self.traffic.count_request();
+        match prepared.send().await {
             Ok(response) => {
                 let headers = HEADERS.iter();
                 self.answer = Some(Answer {
@@ -256,6 +260,7 @@ mod tests {
     use super::*;
     use crate::clock::SharedClock;
     use crate::connection::{Connection, USER_AGENT};
+    use crate::line::Line;
     use crate::settings::Settings;
 
     const GOOD: &str = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-Other: x\r\n\
@@ -295,8 +300,8 @@ mod tests {
     fn transport(url: Url) -> HttpTransport {
         let connection = Connection::to(url);
         let clock = SharedClock(crate::clock::system().unwrap());
-        let line = Line::new(&connection, clock, Duration::from_secs(5)).unwrap();
-        HttpTransport::new(line, Traffic::default())
+        let line = Line::new(&connection, clock.clone(), Duration::from_secs(5), 1).unwrap();
+        HttpTransport::new(SharedLine::new(line, clock), Traffic::default())
     }
 
     /// Sends an elector's first request.

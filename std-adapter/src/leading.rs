@@ -166,6 +166,9 @@ async fn why_cancelled(
         if let Some(ended) = shared.ended(term) {
             let overstay = Duration::from(gone_at.saturating_since(ended.must_cease_by));
             let overstay = Some(overstay).filter(|overstay| !overstay.is_zero());
+            if let Some(overstay) = overstay {
+                shared.telemetry.overstayed(term, overstay);
+            }
             return cancelled(ended.reason, overstay);
         }
         if shared.is_over() {

@@ -55,6 +55,25 @@
 //! where a [`Connection`] says so. A request that is given up takes its connection along, and
 //! after two in a row that got no answer all connections are dialled anew. Time is the system's
 //! clock that counts suspend; see [`Clock`].
+//!
+//! # What operators see
+//!
+//! With the feature `metrics`, through the facade of that name; the label `name` is the lease's:
+//!
+//! | metric | kind | what |
+//! | --- | --- | --- |
+//! | `leader_election_master_status` | gauge | 1 while this process leads, as in client-go |
+//! | `leader_election_slowpath_total` | counter | reads of a leader, as in client-go |
+//! | `leader_election_renew_duration_seconds` | histogram | how long acknowledged renewals took |
+//! | `leader_election_failures_total` | counter | failed requests, by `kind` |
+//! | `leader_election_time_left_seconds` | gauge | what was left of the term at the last turn |
+//! | `leader_election_overstays_total` | counter | work that went on past its term |
+//!
+//! The kinds are `not_sent`, `unknown`, `timed_out`, `given_up` and `status_` with a number. With
+//! the feature `tracing` the elector's task runs in the span `leader_election`, with the fields
+//! `namespace`, `name` and `identity`; a term's begin and end are told in it, trouble is a warning,
+//! and overstayed work an error. With the feature `events`, `Builder::record_events` posts what
+//! `kubectl describe lease` shows. [`Handle::health`] is for probes. No secret is in any of them.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "annotation-lock")]
@@ -66,22 +85,30 @@ mod clock;
 mod connection;
 mod credentials;
 mod error;
+#[cfg(feature = "events")]
+mod events;
+mod fleet;
 mod guard;
 mod handle;
 mod http;
 mod identity;
+mod launch;
 mod leading;
 mod line;
 pub mod openshift;
 mod place;
 mod settings;
+mod shared_line;
 mod state;
 mod task;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod watched;
 
 pub use kubelease_core;
 pub use kubelease_core::elector::{ConfigError, Create, Health, Report, Timing, TimingError};
+pub use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatError, Retire};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
@@ -97,6 +124,7 @@ pub use clock::Clock;
 pub use clock::SystemClock;
 pub use connection::{Connection, ConnectionError};
 pub use error::{ShutdownError, StartError};
+pub use fleet::{AddError, Counters, Fleet, FleetBuilder, FleetEnd, FleetEvent, FleetLease};
 pub use guard::Guard;
 pub use handle::Handle;
 pub use identity::unique_identity;

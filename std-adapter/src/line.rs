@@ -45,6 +45,28 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) body: &'a [u8],
 }
 
+/// A request that can be sent without its line.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    Ours(RequestBuilder),
+    #[cfg(feature = "own-client")]
+    Given(GivenClient, Result<http::Request<Vec<u8>>, String>),
+}
+
+impl Prepared {
+    /// Sends it, up to the head of its answer.
+    pub(crate) async fn send(self) -> Result<Response, Unanswered> {
+        match self {
+            Self::Ours(request) => request.send().await.map_err(Unanswered::Ours),
+            #[cfg(feature = "own-client")]
+            Self::Given(client, request) => {
+                let request = request.map_err(Unanswered::Given)?;
+                client.send(request).await.map_err(Unanswered::Given)
+            }
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
@@ -54,18 +76,31 @@ pub(crate) enum Unanswered {
     Given(String),
 }
 
+impl Unanswered {
+    /// What happened, without the URL.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Ours(error) => describe(error),
+            #[cfg(feature = "own-client")]
+            Self::Given(text) => text,
+        }
+    }
+}
+
 impl Line {
-    /// Reads and checks all that `connection` says; nothing is sent.
+    /// Reads and checks all that `connection` says; nothing is sent. So many connections are kept
+    /// while they have nothing to do.
     pub(crate) fn new(
         connection: &Connection,
         clock: SharedClock,
         connect_timeout: Duration,
+        idle_connections: usize,
     ) -> Result<Self, ConnectionError> {
         #[cfg(feature = "own-client")]
         if let Some(client) = &connection.given {
             return Ok(Self::Given(client.clone()));
         }
-        let ours = OurLine::new(connection, clock, connect_timeout)?;
+        let ours = OurLine::new(connection, clock, connect_timeout, idle_connections)?;
         Ok(Self::Ours(Box::new(ours)))
     }
 
@@ -78,29 +113,24 @@ impl Line {
         }
     }
 
+    /// A request with all that identifies, as things are now.
+    pub(crate) fn prepare(&self, outgoing: Outgoing<'_>) -> Prepared {
+        match self {
+            Self::Ours(ours) => Prepared::Ours(ours.request(outgoing)),
+            #[cfg(feature = "own-client")]
+            Self::Given(client) => Prepared::Given(client.clone(), outgoing.into_http()),
+        }
+    }
+
     /// Sends a request, up to the head of its answer.
     pub(crate) async fn send(&self, outgoing: Outgoing<'_>) -> Result<Response, Unanswered> {
-        match self {
-            Self::Ours(ours) => {
-                let answer = ours.request(outgoing).send().await;
-                answer.map_err(Unanswered::Ours)
-            }
-            #[cfg(feature = "own-client")]
-            Self::Given(client) => {
-                let request = outgoing.into_http().map_err(Unanswered::Given)?;
-                client.send(request).await.map_err(Unanswered::Given)
-            }
-        }
+        self.prepare(outgoing).send().await
     }
 
     /// The words for a request that got no answer, and a reason to look at the credentials: a
     /// certificate may be why.
     pub(crate) fn explain(&mut self, error: Unanswered) -> String {
-        let mut text = match error {
-            Unanswered::Ours(error) => describe(error),
-            #[cfg(feature = "own-client")]
-            Unanswered::Given(text) => text,
-        };
+        let mut text = error.into_text();
         match self {
             Self::Ours(ours) => ours.doubt(&mut text),
             #[cfg(feature = "own-client")]
@@ -149,8 +179,10 @@ impl OurLine {
         connection: &Connection,
         clock: SharedClock,
         connect_timeout: Duration,
+        idle_connections: usize,
     ) -> Result<Self, ConnectionError> {
-        let route = Route::new(connection, connect_timeout)?;
+        let mut route = Route::new(connection, connect_timeout)?;
+        route.idle_connections = idle_connections;
         let mut credentials = Credentials::load(connection)?;
         let client = client(&route, &credentials)?;
         credentials.used(Ok(()));

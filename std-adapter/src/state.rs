@@ -13,6 +13,7 @@ use tokio_stream::wrappers::WatchStream;
 use crate::changes::Changes;
 use crate::clock::Clock;
 use crate::error::ShutdownError;
+use crate::telemetry::Telemetry;
 
 /// How many events a listener may be behind. Events are rare: a renewal is none.
 const EVENTS_MAX: usize = 128;
@@ -22,6 +23,7 @@ const EVENTS_MAX: usize = 128;
 pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
+    pub(crate) telemetry: Telemetry,
     state: Mutex<State>,
     /// Told of what ends work or waiting for it; a renewal is no such news.
     news: watch::Sender<()>,
@@ -91,7 +93,7 @@ pub(crate) struct Leading {
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Arc<dyn Clock>, timing: Timing) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, timing: Timing, telemetry: Telemetry) -> Self {
         let now = clock.now().instant;
         let state = State {
             leading: None,
@@ -110,6 +112,7 @@ impl Shared {
         Self {
             clock,
             timing,
+            telemetry,
             state: Mutex::new(state),
             news: watch::Sender::new(()),
         }

@@ -1,7 +1,8 @@
 //! The task that drives one elector.
 
 use core::fmt;
-use core::pin::Pin;
+use core::future::poll_fn;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use kubelease_core::time::{Instant, Now};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::clock::SharedClock;
+#[cfg(feature = "events")]
+use crate::events::Recorder;
 use crate::settings::{Settings, millis};
 use crate::state::{Closing, Shared};
 
@@ -37,12 +40,20 @@ pub(crate) enum Call {
     WorkEnded,
 }
 
+/// How long what was made last may take to be sent when the elector has ended.
+#[cfg(feature = "events")]
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Runs beside the elector, in its task.
+pub(crate) type Companion = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Runs the elector to its end.
 pub(crate) async fn run<T: Transport>(
     settings: Settings,
     mut transport: T,
     clock: SharedClock,
     mut publisher: Publisher,
+    mut companion: Option<Companion>,
 ) {
     let labels = settings.labels();
     let mut keep = vec![0; if settings.patch_mode { 0 } else { KEEP_MAX }];
@@ -66,9 +77,28 @@ pub(crate) async fn run<T: Transport>(
         &mut publisher,
         &mut buffer,
     );
-    if let Err(error) = run.await {
+    if let Err(error) = beside(run, &mut companion).await {
         publisher.shared.fail(error);
     }
+    #[cfg(feature = "events")]
+    if let Some(companion) = companion {
+        // Without its recorder it ends when all is sent.
+        publisher.recorder = None;
+        let _ = tokio::time::timeout(DRAIN, companion).await;
+    }
+}
+
+/// Polls the companion whenever `future` is polled, to the end of the latter.
+async fn beside<F: Future>(future: F, companion: &mut Option<Companion>) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let polled = companion.as_mut().map(|other| other.as_mut().poll(context));
+        if matches!(polled, Some(Poll::Ready(()))) {
+            *companion = None;
+        }
+        future.as_mut().poll(context)
+    })
+    .await
 }
 
 /// Stands between the elector and its handles.
@@ -78,6 +108,8 @@ pub(crate) struct Publisher {
     calls: UnboundedReceiver<Call>,
     /// The end of the patience of a shutdown, while it waits for work.
     patience: Option<Timer>,
+    #[cfg(feature = "events")]
+    pub(crate) recorder: Option<Recorder>,
 }
 
 impl Publisher {
@@ -86,6 +118,8 @@ impl Publisher {
             shared,
             calls,
             patience: None,
+            #[cfg(feature = "events")]
+            recorder: None,
         }
     }
 
@@ -155,10 +189,18 @@ impl Host<Elector<'_>> for Publisher {
 
     fn event(&mut self, elector: &Elector<'_>, event: Event) {
         self.shared.tell(elector, event);
+        self.shared.telemetry.event(elector, event);
+        #[cfg(feature = "events")]
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(elector, event, self.shared.clock.now());
+        }
     }
 
     fn settled(&mut self, elector: &Elector<'_>, now: Now) {
         self.shared.update(elector, now);
+        let until = elector.leading_until().unwrap_or_default();
+        let left = until.saturating_since(now.instant);
+        self.shared.telemetry.time_left(left.into());
     }
 }
 
@@ -166,6 +208,8 @@ impl Drop for Publisher {
     /// However the task ends, by return, panic or abort, nobody must believe in it any more.
     fn drop(&mut self) {
         self.shared.end();
+        self.shared.telemetry.set_leading(false);
+        self.shared.telemetry.time_left(Duration::ZERO);
     }
 }
 

@@ -34,6 +34,12 @@ fn a_release_is_taken_over_at_once_on_condition_of_its_version() {
 }
 
 #[test]
+fn a_release_just_after_the_watch_began_is_taken_over_at_once_too() {
+    let mut e = watching(A);
+    at!(e, 100, Changed(released(11)) => ["Leader none", "Cancel", "PUT 11 acquire"]);
+}
+
+#[test]
 fn who_comes_too_late_for_a_release_reads_and_watches_again() {
     let mut e = watching(A);
     at!(e, 3_000, Changed(released(11)) => ["Leader none", "Cancel", "PUT 11 acquire"]);
@@ -219,6 +225,14 @@ fn versions_that_cannot_be_compared_are_not_lower() {
     at!(e, 2_000, Changed(released(0).version("x11")) => [
         "Leader none", "Cancel", "PUT x11 acquire",
     ]);
+}
+
+#[test]
+fn from_a_version_that_is_no_number_nobody_watches() {
+    let mut e = Driver::watching(A);
+    at!(e, 0 => ["GET"]);
+    at!(e, 0, held_by("B", 0).version("x12") => ["Leader B", "wait 2000"]);
+    at!(e, 2_000 => ["GET"]);
 }
 
 #[test]

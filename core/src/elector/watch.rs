@@ -153,9 +153,12 @@ impl Watches for Elector<'_> {
     }
 }
 
-/// A watch begins at the version of a record: where there is none, the lease is polled.
+/// A watch begins at the version of a record: where there is none, or one that is no number, the
+/// lease is polled.
 fn looked(elector: &mut Elector<'_>) {
-    if elector.observed.record().is_some() && elector.now() >= elector.watching.not_before {
+    let record = elector.observed.record();
+    let version = record.and_then(|record| record.version.resource_version.as_number());
+    if version.is_some() && elector.now() >= elector.watching.not_before {
         elector.attempt.next = Next::Watch;
     }
 }

@@ -159,19 +159,20 @@ fn write_watch_query(
     version: &ResourceVersion,
     timeout: Duration,
 ) {
-    out.put(b"watch=1&fieldSelector=metadata.name%3D");
-    out.put(path.name().as_bytes());
-    out.put(b"&resourceVersion=");
-    for byte in version.as_str().bytes() {
-        if byte.is_ascii_alphanumeric() {
-            out.put(&[byte]);
-        } else {
-            let digit = |value: u8| value.wrapping_add(if value < 10 { b'0' } else { b'A' - 10 });
-            out.put(&[b'%', digit(byte >> 4), digit(byte & 0xf)]);
-        }
-    }
-    out.put(b"&allowWatchBookmarks=true&timeoutSeconds=");
     let (seconds, _) = timeout.as_secs_and_millis();
+    // A machine asks for numbers, which need no escaping. What a stream brings is never asked for,
+    // but may be shown, and could be anything.
+    let version = version.as_number().map_or("", |_| version.as_str());
+    let texts: [&[u8]; 5] = [
+        b"watch=1&fieldSelector=metadata.name%3D",
+        path.name().as_bytes(),
+        b"&resourceVersion=",
+        version.as_bytes(),
+        b"&allowWatchBookmarks=true&timeoutSeconds=",
+    ];
+    for text in texts {
+        out.put(text);
+    }
     out.put_number(seconds);
 }
 

@@ -91,9 +91,9 @@ fn a_watch_is_asked_for_by_name_on_the_collection() {
     session.watch();
     let get = "GET /apis/coordination.k8s.io/v1/namespaces/default/leases/a?";
     assert_eq!(settle(&mut session, 0), [get]);
-    answer(&mut session, 0, 200, &lease("7&=é", "other", 1));
+    answer(&mut session, 0, 200, &lease("7", "other", 1));
     let watch = "GET /apis/coordination.k8s.io/v1/namespaces/default/leases?watch=1\
-                 &fieldSelector=metadata.name%3Da&resourceVersion=7%26%3D%C3%A9\
+                 &fieldSelector=metadata.name%3Da&resourceVersion=7\
                  &allowWatchBookmarks=true&";
     assert_eq!(settle(&mut session, 0), ["LeaderChanged", watch]);
     let mut buffer = [0; 512];

@@ -32,6 +32,8 @@ pub(crate) struct Route {
     proxy: Option<Proxy>,
     /// Bounds a dial that outlives its request.
     connect_timeout: Duration,
+    /// How many connections are kept that have nothing to do.
+    pub(crate) idle_connections: usize,
 }
 
 impl Route {
@@ -52,6 +54,7 @@ impl Route {
             insecure_skip_tls_verify: connection.insecure_skip_tls_verify,
             proxy: proxy_to(&url, connection.proxy.as_ref())?,
             connect_timeout,
+            idle_connections: 1,
             url,
         };
         if let Some(name) = &connection.tls_server_name {
@@ -96,7 +99,7 @@ impl Route {
             .tcp_nodelay(true)
             .connect_timeout(self.connect_timeout)
             .pool_idle_timeout(IDLE_MAX)
-            .pool_max_idle_per_host(1)
+            .pool_max_idle_per_host(self.idle_connections)
             .dns_resolver(Arc::clone(&self.dial));
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(proxy.clone());

@@ -136,6 +136,7 @@ impl Cluster {
                 user: text("/user/username")?,
                 verb: text("/verb")?,
                 status: entry.pointer("/responseStatus/code")?.as_u64()?,
+                received_us: time_of_day_us(&text("/requestReceivedTimestamp")?)?,
             })
         });
         entries.collect()
@@ -185,6 +186,19 @@ pub struct Audited {
     pub verb: String,
     /// The status of the answer.
     pub status: u64,
+    /// When it was received, in microseconds of the day.
+    pub received_us: u64,
+}
+
+/// The time of the day in a timestamp such as `2001-02-03T04:05:06.000007Z`.
+fn time_of_day_us(timestamp: &str) -> Option<u64> {
+    let (_, time) = timestamp.trim_end_matches('Z').split_once('T')?;
+    let (time, fraction) = time.split_once('.')?;
+    let seconds = time.split(':').try_fold(0_u64, |sum, part| {
+        let part: u64 = part.parse().ok()?;
+        Some(sum * 60 + part)
+    })?;
+    Some(seconds * 1_000_000 + fraction.parse::<u64>().ok()?)
 }
 
 /// The path of a lease of the namespace `default`.
@@ -205,5 +219,20 @@ pub async fn until(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() 
             "not within {patience:?}: {what}"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_of_day_us;
+
+    #[test]
+    fn times_of_the_audit_log_are_read() {
+        let expected = ((4 * 60 + 5) * 60 + 6) * 1_000_000 + 7;
+        assert_eq!(
+            time_of_day_us("2001-02-03T04:05:06.000007Z"),
+            Some(expected)
+        );
+        assert_eq!(time_of_day_us("2001-02-03"), None);
     }
 }

@@ -23,9 +23,14 @@ impl Part {
         }
     }
 
-    /// SIGSTOP. What comes meanwhile waits in its sockets.
+    /// SIGSTOP, and waits until each thread has stopped: on a busy machine some go on for a while.
+    /// What comes meanwhile waits in its sockets.
+    ///
+    /// # Panics
+    /// Where one goes on for 10 s.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
+        self.wait_until("stop", || self.thread_states().all(|state| state == "T"));
     }
 
     /// SIGCONT.
@@ -59,25 +64,35 @@ impl Part {
     /// # Panics
     /// Where it is still there after 10 s.
     pub fn wait_for_end(&self) {
-        for _ in 0..500 {
-            if !self.is_running() {
-                return;
-            }
-            sleep(Duration::from_millis(20));
-        }
-        panic!("{} does not end", self.name);
+        self.wait_until("end", || !self.is_running());
     }
 
     /// Whether the process lives, or is dying and may still hold its ports.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        let process = format!("/proc/{}", self.pid().as_raw_nonzero());
         // Nobody may have collected the status of a process that has ended.
-        let Ok(stat) = fs::read_to_string(format!("{process}/stat")) else {
-            return false;
-        };
-        let threads = fs::read_dir(format!("{process}/task")).map_or(0, Iterator::count);
-        !stat.contains(") Z ") || threads > 1
+        self.thread_states().any(|state| state != "Z")
+    }
+
+    /// The states of the threads, as `ps` has them; none of a process that is gone.
+    fn thread_states(&self) -> impl Iterator<Item = String> {
+        let threads = format!("/proc/{}/task", self.pid().as_raw_nonzero());
+        let threads = fs::read_dir(threads).into_iter().flatten().flatten();
+        threads.filter_map(|thread| {
+            let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+            let (_, state) = stat.rsplit_once(") ")?;
+            state.split(' ').next().map(str::to_owned)
+        })
+    }
+
+    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..2_000 {
+            if is_so() {
+                return;
+            }
+            sleep(Duration::from_millis(5));
+        }
+        panic!("{} does not {what}", self.name);
     }
 
     fn signal(&self, signal: Signal) {

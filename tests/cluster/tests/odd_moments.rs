@@ -62,6 +62,16 @@ const fn is_trouble(event: &Event) -> bool {
     matches!(event, Event::Trouble { .. } | Event::IdentityCollision)
 }
 
+const fn is_forbidden(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Trouble {
+            kind: TroubleKind::Forbidden,
+            ..
+        }
+    )
+}
+
 async fn leads(handle: &Handle) {
     until("it leads", LONG, async || handle.is_leading()).await;
 }
@@ -80,12 +90,10 @@ async fn a_restart_of_the_server_ends_no_term_and_the_403s_after_it_are_no_troub
         .unwrap();
     let told = Told::listen(handle.changes());
     leads(&handle).await;
-    let refusals = || {
-        let audited = cluster.audited(&name);
-        audited
-            .iter()
-            .filter(|request| request.status == 403)
-            .count()
+    let refusals = || -> Vec<u64> {
+        let audited = cluster.audited(&name).into_iter();
+        let refused = audited.filter(|request| request.status == 403);
+        refused.map(|request| request.received_us).collect()
     };
     for restarts in 1..=3 {
         let begun = Instant::now();
@@ -94,22 +102,27 @@ async fn a_restart_of_the_server_ends_no_term_and_the_403s_after_it_are_no_troub
         cluster.wait_until_serving().await;
         let before = handle.leading_until();
         until("a renewal", LONG, async || handle.leading_until() > before).await;
-        println!(
-            "restart {restarts}: {:.1?}, refusals {}",
-            begun.elapsed(),
-            refusals()
-        );
-        if refusals() > 0 {
+        let (took, refusals) = (begun.elapsed(), refusals().len());
+        println!("restart {restarts}: {took:.1?}, refusals {refusals}");
+        if refusals > 0 {
             break;
         }
     }
-    assert!(refusals() > 0, "the server refused nothing");
+    let refusals = refusals();
+    let (first, last) = (refusals.first().unwrap(), refusals.last().unwrap());
+    // A slow machine takes longer to load the rules: then they are told, as they should be.
+    let is_short = last - first < 900_000;
+    let is_told = told.any(is_forbidden);
+    assert!(!(is_short && is_told), "{told:?}");
+    assert!(
+        !told.any(|event| is_trouble(event) && !is_forbidden(event)),
+        "{told:?}"
+    );
     assert_eq!((handle.term(), handle.is_leading()), (1, true));
     assert!(
         !told.any(|event| matches!(event, Event::StoppedLeading { .. })),
         "{told:?}"
     );
-    assert!(!told.any(is_trouble), "{told:?}");
     assert_eq!(handle.shutdown().await, Ok(Finish::Released));
 }
 
@@ -365,17 +378,6 @@ async fn rights_that_are_missing_for_good_are_told() {
     let elector = cluster.elector("elector", "forbidden", timing(15_000, 10_000, 500));
     let handle = elector.start().unwrap();
     let told = Told::listen(handle.changes());
-    until("it says so", LONG, async || {
-        told.any(|event| {
-            matches!(
-                event,
-                Event::Trouble {
-                    kind: TroubleKind::Forbidden,
-                    ..
-                }
-            )
-        })
-    })
-    .await;
+    until("it says so", LONG, async || told.any(is_forbidden)).await;
     assert!(!handle.is_leading());
 }

@@ -375,6 +375,6 @@ pub const MUTANTS: [Mutant; 46] = [
         breaks: "rule 14: a takeover at once",
         file: "elector/watch.rs",
         find: "            self.attempt.next = Next::Due(now);",
-        replace: "            self.attempt.next = Next::Due(self.candidate_pace());",
+        replace: "            self.attempt.next = Next::Retry(self.candidate_pace());",
     },
 ];

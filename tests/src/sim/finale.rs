@@ -82,6 +82,10 @@ impl<M: Subject> World<M> {
             .unwrap_or(0);
         let lease = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         for (seat, process) in self.processes.iter().enumerate() {
+            // Twins that met fight for the lease, and a watcher does so at once.
+            if process.collisions > 0 {
+                continue;
+            }
             // Who looks more rarely than others' records last tries to write where it could look.
             if process.config.timing.report().graceful_takeover >= lease {
                 continue;

@@ -113,6 +113,19 @@ func (c *chaos) quietSince() time.Duration {
 	return since
 }
 
+// drain waits until no step goes on: each ends by itself.
+func (c *chaos) drain() {
+	for c.isGoing() {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (c *chaos) isGoing() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.going > 0
+}
+
 func (c *chaos) done() ([]judge.Fault, []judge.Edit) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -97,7 +97,8 @@ func (c *chaos) revoke(ctx context.Context, step schedule.Step, target *candidat
 	defer over()
 	_ = c.field.Cluster.Revoke(ctx, arena.Namespace, target.Name)
 	time.Sleep(step.For)
-	// It fails while the API server is away.
+	// It fails while the API server is away, and is done even where the run is broken off.
+	ctx = context.WithoutCancel(ctx)
 	var err error
 	for range 200 {
 		if err = c.field.Cluster.Grant(ctx, arena.Namespace, target.Name); err == nil {

@@ -33,7 +33,7 @@ func (r *row) String() string {
 		return r.text
 	}
 	slices.Sort(r.took)
-	return fmt.Sprintf("%d / %d of %d", r.took[len(r.took)/2].Milliseconds(),
+	return fmt.Sprintf("%d / %d of %d", r.took[(len(r.took)-1)/2].Milliseconds(),
 		r.took[len(r.took)-1].Milliseconds(), len(r.took))
 }
 

@@ -22,7 +22,9 @@ func (r *Run) gaps(report *Report) {
 	}
 	last := spans[0]
 	for _, span := range spans[1:] {
-		if span.From > last.To {
+		// One that goes on was only kept from its processor.
+		isPause := span.Life == last.Life && span.From-last.To < pause+r.slack(span.From)
+		if span.From > last.To && !isPause {
 			gap := Gap{last.To, span.From, r.cause(last, span.From)}
 			report.Gaps = append(report.Gaps, gap)
 			report.Leaderless += gap.To - gap.From
@@ -79,7 +81,7 @@ func (report *Report) GapTable() []string {
 	for cause, gaps := range by {
 		slices.Sort(gaps)
 		lines = append(lines, fmt.Sprintf("%-12s %4d  median %5d ms  worst %6d ms", cause, len(gaps),
-			gaps[len(gaps)/2].Milliseconds(), gaps[len(gaps)-1].Milliseconds()))
+			gaps[(len(gaps)-1)/2].Milliseconds(), gaps[len(gaps)-1].Milliseconds()))
 	}
 	slices.Sort(lines)
 	return lines

@@ -158,6 +158,19 @@ func TestAnOverlapIsMeasuredAndItsStaleSideNamed(t *testing.T) {
 	}
 }
 
+func TestAnOverlapOfOursIsAViolationUnlessItHasAnExcuse(t *testing.T) {
+	s := tell().holds("a", 0, 1000).believes("a", 5, 3020)
+	s.holds("b", 2500, 4000).believes("b", 2505, 4000)
+	s.finds(t, "two of ours believe: a and b for 510 ms; stale: a")
+	s = tell().holds("a", 0, 1000).believes("a", 5, 1000).believes("a", 6001, 6011)
+	s.holds("b", 4001, 7000).believes("b", 4005, 7000)
+	s.finds(t, "a believes 3001 ms after the end")
+	s.run.Faults = []Fault{{"stop", "a", at(1000), at(6000)}}
+	if report := s.finds(t); len(report.Overlaps) != 1 || report.Overlaps[0].Excuse != woken {
+		t.Fatal(report.Overlaps)
+	}
+}
+
 func TestAStaleClientGoIsNoViolation(t *testing.T) {
 	s := tell().holds("g", 0, 1000).believes("g", 5, 6000)
 	s.holds("a", 4100, 6000).believes("a", 4105, 6000)

@@ -11,14 +11,17 @@ type Overlap struct {
 	From, To time.Duration
 	One, Two string // identities
 	Ours     bool   // both are
-	// Stale is whom the lease did not name then; Edited: an outside edit had taken it away.
+	// Stale is whom the lease did not name then. Excuse: an outside edit had taken it away, or the
+	// stale one worked just after SIGCONT, which nothing can hold back.
 	Stale  string
-	Edited string
+	Excuse string
 }
+
+const woken = "woken"
 
 func (o Overlap) String() string {
 	return fmt.Sprintf("%s and %s for %s; stale: %s %s", o.One, o.Two, ms(o.To-o.From), o.Stale,
-		o.Edited)
+		o.Excuse)
 }
 
 // overlaps finds all pairs. Each that is not of our making has a cause in the history.
@@ -29,8 +32,14 @@ func (r *Run) overlaps(report *Report) {
 			if two.From >= one.To {
 				break
 			}
-			if one.Life.Name != two.Life.Name {
-				report.Overlaps = append(report.Overlaps, r.overlap(one, two))
+			if one.Life.Name == two.Life.Name {
+				continue
+			}
+			overlap := r.overlap(one, two)
+			report.Overlaps = append(report.Overlaps, overlap)
+			isLong := overlap.To-overlap.From > r.slack(overlap.From)
+			if overlap.Ours && overlap.Excuse == "" && isLong && overlap.From >= r.Since {
+				report.violate(overlap.From, "two of ours believe: %s", overlap)
 			}
 		}
 	}
@@ -43,12 +52,16 @@ func (r *Run) overlap(one, two Span) Overlap {
 		Ours: one.Life.Kind.IsOurs() && two.Life.Kind.IsOurs(),
 	}
 	// The one that began first, unless the lease still names it.
-	overlap.Stale = overlap.One
+	stale := one
 	if count := r.until(overlap.To); count > 0 && r.Records[count-1].Holder == overlap.One {
-		overlap.Stale = overlap.Two
+		stale = two
 	}
+	overlap.Stale = stale.Life.Identity
 	if loss := r.loss(overlap.Stale, overlap.To); loss != nil {
-		overlap.Edited = r.outside(loss)
+		overlap.Excuse = r.outside(loss)
+	}
+	if _, woke := r.wokenBefore(stale.Life, stale.To); woke {
+		overlap.Excuse = woken
 	}
 	return overlap
 }

@@ -74,22 +74,24 @@ func (report *Report) Lines() []string {
 }
 
 func (report *Report) overlapLines() []string {
-	var edited, other time.Duration
+	var edited, woke, other time.Duration
 	lines := []string{""}
 	for _, overlap := range report.Overlaps {
 		length := overlap.To - overlap.From
 		switch {
 		case !overlap.Ours:
 			lines = append(lines, "  "+overlap.String())
-		case overlap.Edited != "":
+		case overlap.Excuse == woken:
+			woke += length
+		case overlap.Excuse != "":
 			edited += length
 		default:
 			other += length
 			lines = append(lines, "  "+overlap.String())
 		}
 	}
-	lines[0] = fmt.Sprintf("overlap among ours: %s; after outside edits: %s; others:", ms(other),
-		ms(edited))
+	lines[0] = fmt.Sprintf("overlap among ours: %s; after outside edits: %s; after SIGCONT: %s; with "+
+		"client-go:", ms(other), ms(edited), ms(woke))
 	return lines
 }
 

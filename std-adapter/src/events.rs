@@ -1,0 +1,304 @@
+//! core/v1 Events about the lease, as client-go's recorder makes them.
+//!
+//! They are for people, so they hold up nothing: a queue that drops when it is full, a rate at
+//! which clusters are not flooded, and a connection of their own.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use kubelease_core::elector::Elector;
+use kubelease_core::lease::Fence;
+use kubelease_core::protocol::Event;
+use kubelease_core::time::{self, Instant, Now};
+use kubelease_core::timestamp::Timestamp;
+use serde_json::json;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::client::ApiClient;
+use crate::clock::Clock;
+use crate::settings::millis;
+
+/// How many wait for their sending: a server that does not answer is not told everything.
+const QUEUE_MAX: usize = 16;
+
+/// At most this many at once, and one more in each [`REFILL`]: client-go's spam filter.
+const BURST: u32 = 25;
+const REFILL: time::Duration = time::Duration::from_secs(300);
+
+/// How often one is sent that gets no answer, and how far apart. An answer is final.
+const TRIES_MAX: u32 = 12;
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// What an Event is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Regarding {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    /// `None` for an object without one: its Events are in `default`.
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+}
+
+/// Makes Events of what happens.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    regarding: Regarding,
+    identity: String,
+    component: String,
+    /// Of the term that is told of.
+    fence: Option<Fence>,
+    bucket: Bucket,
+    queue: Sender<String>,
+}
+
+impl Recorder {
+    /// A recorder, and the queue that [`post`] empties.
+    pub(crate) fn new(
+        regarding: Regarding,
+        identity: String,
+        component: String,
+    ) -> (Self, Receiver<String>) {
+        let (queue, posts) = channel(QUEUE_MAX);
+        let recorder = Self {
+            regarding,
+            identity,
+            component,
+            fence: None,
+            bucket: Bucket::default(),
+            queue,
+        };
+        (recorder, posts)
+    }
+
+    /// The path to which Events go.
+    pub(crate) fn target(&self) -> String {
+        format!(
+            "/api/v1/namespaces/{}/events?fieldManager=kubelease",
+            self.namespace()
+        )
+    }
+
+    pub(crate) fn event(&mut self, elector: &Elector<'_>, event: Event, now: Now) {
+        let is_start = matches!(event, Event::StartedLeading { .. });
+        if is_start || event == Event::LeaseRecreated {
+            self.fence = elector.fence();
+        }
+        let words = if is_start {
+            "became leader"
+        } else if let Event::StoppedLeading { .. } = event {
+            "stopped leading"
+        } else {
+            return;
+        };
+        // A clock without a date has no time to put into an Event.
+        let Some(wall) = now.wall else { return };
+        if self.bucket.take(now.instant) {
+            // A full queue loses it, and so does a task that is gone.
+            let _ = self.queue.try_send(self.body(words, wall));
+        }
+    }
+
+    fn namespace(&self) -> &str {
+        self.regarding.namespace.as_deref().unwrap_or("default")
+    }
+
+    fn body(&self, words: &str, wall: Timestamp) -> String {
+        let Regarding {
+            api_version,
+            kind,
+            namespace,
+            name,
+        } = &self.regarding;
+        // Whole seconds, as core/v1 has them.
+        let text = wall.to_text();
+        let time = format!("{}Z", text.as_str().get(..19).unwrap_or_default());
+        let nanos = wall.as_unix_micros().saturating_mul(1_000);
+        let mut involved = json!({"kind": kind, "apiVersion": api_version, "name": name});
+        let mut add = |key: &str, value: &str| {
+            if let Some(involved) = involved.as_object_mut() {
+                involved.insert(key.to_owned(), value.into());
+            }
+        };
+        if let Some(namespace) = namespace {
+            add("namespace", namespace);
+        }
+        if let Some(fence) = &self.fence {
+            add("uid", fence.lease_uid.as_str());
+            add("resourceVersion", fence.acquired_version.as_str());
+        }
+        json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": event_name(name, nanos),
+                "namespace": self.namespace(),
+            },
+            "involvedObject": involved,
+            "reason": "LeaderElection",
+            "message": format!("{} {words}", self.identity),
+            "source": {"component": self.component},
+            "firstTimestamp": time,
+            "lastTimestamp": time,
+            "count": 1,
+            "type": "Normal",
+            "eventTime": null,
+            "reportingComponent": self.component,
+            "reportingInstance": "",
+        })
+        .to_string()
+    }
+}
+
+/// `<lease>.<nanoseconds in hex>`; of a long name so much that it stays one.
+fn event_name(name: &str, nanos: i64) -> String {
+    let start: String = name.chars().take(230).collect();
+    format!("{}.{nanos:x}", start.trim_end_matches(['.', '-']))
+}
+
+/// Sends what is queued, until the recorder is gone and the queue empty.
+pub(crate) async fn post(
+    mut client: ApiClient,
+    target: String,
+    mut posts: Receiver<String>,
+    clock: Arc<dyn Clock>,
+) {
+    while let Some(body) = posts.recv().await {
+        for _ in 0..TRIES_MAX {
+            let sent = client.request("POST", &target, "application/json", body.as_bytes());
+            match sent.await {
+                Ok(answer) => {
+                    note_refusal(answer.status());
+                    // Read to its end, so that the connection can be used again.
+                    let _ = answer.body().await;
+                    break;
+                }
+                Err(_) => {
+                    let at = clock.now().instant.saturating_add(millis(PAUSE));
+                    clock.sleep_until(at).await;
+                }
+            }
+        }
+    }
+}
+
+fn note_refusal(status: u16) {
+    #[cfg(feature = "tracing")]
+    if status >= 300 {
+        tracing::warn!(status, "the server takes no Event");
+    }
+    let _ = status;
+}
+
+/// How many Events may be made now.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    tokens: u32,
+    /// From when the next refill counts.
+    since: Option<Instant>,
+}
+
+impl Default for Bucket {
+    fn default() -> Self {
+        Self {
+            tokens: BURST,
+            since: None,
+        }
+    }
+}
+
+impl Bucket {
+    fn take(&mut self, now: Instant) -> bool {
+        let mut since = self.since.unwrap_or(now);
+        while self.tokens < BURST && now.saturating_since(since) >= REFILL {
+            since = since.saturating_add(REFILL);
+            self.tokens += 1;
+        }
+        self.since = Some(if self.tokens == BURST { now } else { since });
+        let is_left = self.tokens > 0;
+        self.tokens = self.tokens.saturating_sub(1);
+        is_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn recorder(namespace: Option<&str>) -> Recorder {
+        let regarding = Regarding {
+            api_version: "coordination.k8s.io/v1".to_owned(),
+            kind: "Lease".to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "lock".to_owned(),
+        };
+        Recorder::new(regarding, "node-7_1c9f".to_owned(), "pumps".to_owned()).0
+    }
+
+    #[test]
+    fn an_event_has_the_shape_of_client_gos() {
+        let wall = Timestamp::parse("2026-05-04T03:02:01.999999Z").unwrap();
+        let mut recorder = recorder(Some("plant-3"));
+        recorder.fence = Some(Fence::default());
+        let event: Value = serde_json::from_str(&recorder.body("became leader", wall)).unwrap();
+        assert_eq!(
+            event,
+            json!({
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": "lock.18ac3da2b8dd2018", "namespace": "plant-3"},
+                "involvedObject": {
+                    "kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "name": "lock",
+                    "namespace": "plant-3", "uid": "", "resourceVersion": "",
+                },
+                "reason": "LeaderElection",
+                "message": "node-7_1c9f became leader",
+                "source": {"component": "pumps"},
+                "firstTimestamp": "2026-05-04T03:02:01Z",
+                "lastTimestamp": "2026-05-04T03:02:01Z",
+                "count": 1,
+                "type": "Normal",
+                "eventTime": null,
+                "reportingComponent": "pumps",
+                "reportingInstance": "",
+            })
+        );
+    }
+
+    #[test]
+    fn an_object_without_a_namespace_has_its_events_in_default() {
+        let recorder = recorder(None);
+        assert_eq!(
+            recorder.target(),
+            "/api/v1/namespaces/default/events?fieldManager=kubelease"
+        );
+        let body = recorder.body("stopped leading", Timestamp::UNIX_EPOCH);
+        let event: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(event.pointer("/involvedObject/namespace"), None);
+        assert_eq!(
+            event.pointer("/metadata/namespace"),
+            Some(&json!("default"))
+        );
+    }
+
+    #[test]
+    fn names_of_events_stay_names() {
+        assert_eq!(event_name("a", 255), "a.ff");
+        let long = format!("{}.{}", "a".repeat(229), "b".repeat(20));
+        assert_eq!(event_name(&long, i64::MAX).len(), 229 + 17);
+    }
+
+    #[test]
+    fn a_burst_is_let_through_and_then_one_in_five_minutes() {
+        let at = |seconds: u64| Instant::from_millis(seconds * 1_000);
+        let mut bucket = Bucket::default();
+        let taken =
+            |bucket: &mut Bucket, seconds| (0..100).filter(|_| bucket.take(at(seconds))).count();
+        assert_eq!(taken(&mut bucket, 7), 25);
+        assert_eq!(taken(&mut bucket, 306), 0);
+        assert_eq!(taken(&mut bucket, 307), 1);
+        assert_eq!(taken(&mut bucket, 307 + 600), 2);
+        assert_eq!(taken(&mut bucket, 1_000_000), 25);
+    }
+}
