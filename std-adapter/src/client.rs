@@ -43,11 +43,10 @@ impl ApiClient {
         };
         let clock = SharedClock(clock::system().ok_or_else(no_clock)?);
         let line = Line::new(connection, clock, timeout, 1)?;
-        Ok(Self { line, timeout })
+        Ok(Self::over(line, timeout))
     }
 
     /// A client over this line.
-    #[cfg(feature = "events")]
     pub(crate) const fn over(line: Line, timeout: Duration) -> Self {
         Self { line, timeout }
     }

@@ -90,6 +90,7 @@ mod events;
 mod fleet;
 mod guard;
 mod handle;
+mod heartbeat;
 mod http;
 mod identity;
 mod launch;
@@ -108,7 +109,9 @@ mod watched;
 
 pub use kubelease_core;
 pub use kubelease_core::elector::{ConfigError, Create, Health, Report, Timing, TimingError};
-pub use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatError, Retire};
+pub use kubelease_core::heartbeat::{
+    Health as HeartbeatHealth, HeartbeatConfig, HeartbeatError, Retire,
+};
 pub use kubelease_core::lease::Fence;
 pub use kubelease_core::protocol::{Event, Finish, StopReason, TroubleKind, Verb};
 pub use kubelease_core::time::Instant;
@@ -127,6 +130,7 @@ pub use error::{ShutdownError, StartError};
 pub use fleet::{AddError, Counters, Fleet, FleetBuilder, FleetEnd, FleetEvent, FleetLease};
 pub use guard::Guard;
 pub use handle::Handle;
+pub use heartbeat::{Heartbeat, HeartbeatBuilder, HeartbeatHandle, NodeHeartbeat};
 pub use identity::unique_identity;
 pub use leading::{Contender, LeadingError};
 

@@ -22,10 +22,10 @@ use crate::state::{Closing, Shared};
 
 /// Room for all of a Lease that is not ours: a server takes 256 KiB of annotations, and little
 /// else is long. Memory that is never written is never used.
-const KEEP_MAX: usize = 320 * 1024;
+pub(crate) const KEEP_MAX: usize = 320 * 1024;
 
 /// Room for what a request has besides: target, identity, times.
-const REQUEST_MAX: usize = KEEP_MAX + 8 * 1024;
+pub(crate) const REQUEST_MAX: usize = KEEP_MAX + 8 * 1024;
 
 /// How long work may take to end once it is cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);

@@ -356,6 +356,8 @@ fn nodes_can_be_read_and_replaced() {
         .ask("POST", "/api/v1/nodes", r#"{"metadata":{"name":"n"}}"#)
         .unwrap();
     assert_eq!(made.status, 201);
+    let taint = made.at("/spec/taints/0/key");
+    assert_eq!(taint, "node.kubernetes.io/not-ready");
     assert!(server.delete_node("n"));
 }
 

@@ -134,6 +134,17 @@ fn add_defaults(call: &Call<'_>, object: &mut Value) {
             members.insert("spec".into(), json!({"finalizers": ["kubernetes"]}));
             members.insert("status".into(), json!({"phase": "Active"}));
         }
+        // The admission plugin TaintNodesByCondition; the node controller takes it away.
+        "Node" => {
+            let spec = members.entry("spec").or_insert_with(|| json!({}));
+            if let Value::Object(spec) = spec {
+                let taints = spec.entry("taints").or_insert_with(|| json!([]));
+                if let Value::Array(taints) = taints {
+                    let key = "node.kubernetes.io/not-ready";
+                    taints.push(json!({"key": key, "effect": "NoSchedule"}));
+                }
+            }
+        }
         "Event" => {
             members.entry("eventTime").or_insert(Value::Null);
             for key in ["reportingComponent", "reportingInstance"] {

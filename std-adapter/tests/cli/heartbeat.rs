@@ -73,6 +73,20 @@ fn a_lease_can_be_deleted_at_the_end() {
 }
 
 #[test]
+fn a_node_can_be_registered_and_kept_ready() {
+    let server = ApiServer::start().unwrap();
+    let mut job = heart(&server, &["--register", "--keep-ready"]);
+    let is_ready = || {
+        let node = server.object("nodes", "", "gateway-7")?;
+        Some(node.pointer("/status/conditions/0/status")? == "True")
+    };
+    until("the condition", || is_ready() == Some(true));
+    assert!(lease(&server).is_some());
+    job.signal(Signal::TERM);
+    assert_eq!(job.code(), Some(0));
+}
+
+#[test]
 fn durations_that_do_not_go_together_are_named() {
     let lease = ["heartbeat", "--embedded", "--lease", "a/b", "--holder", "c"];
     let output = output(&[&lease[..], &["--lease-duration", "1500ms"]].concat());

@@ -1,36 +1,24 @@
 //! `kubelease heartbeat`: one Lease that says that its holder lives.
 
-mod transport;
-
 use core::fmt;
-use core::pin::pin;
+use core::future::poll_fn;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use kubelease::kubelease_core::drive::{self, Host};
-use kubelease::kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
-use kubelease::kubelease_core::session::{Session, UpdateMode};
-use kubelease::kubelease_core::time::{Instant, Now};
-use kubelease::kubelease_core::wire::path::LeasePath;
-use kubelease::{Clock, Event, Finish, SystemClock};
+use kubelease::{
+    Changes, Event, Finish, Heartbeat, HeartbeatBuilder, HeartbeatConfig, HeartbeatHandle,
+    NodeHeartbeat, Retire,
+};
 use tokio::runtime;
+use tokio_stream::Stream as _;
 
-use self::transport::ApiTransport;
 use crate::args::LeaseName;
 use crate::connect::ConnectArgs;
 use crate::exit::{FAILED, Failure, Outcome};
 use crate::signals::{Signals, ends};
-
-/// The namespace of all Nodes' leases.
-const NODE_NAMESPACE: &str = "kube-node-lease";
-
-/// Room for all of a Lease that is not ours: a server takes 256 KiB of annotations.
-const KEEP_MAX: usize = 320 * 1024;
-
-/// Room for what a request has besides.
-const REQUEST_MAX: usize = KEEP_MAX + 8 * 1024;
 
 /// What `kubelease heartbeat` is told.
 #[derive(Debug, Args)]
@@ -64,6 +52,12 @@ pub(crate) struct HeartbeatArgs {
     /// Look at the Node after an outage, and say where it is not ready.
     #[arg(long, requires = "node")]
     watch_node: bool,
+    /// Create the Node where it is missing.
+    #[arg(long, requires = "node")]
+    register: bool,
+    /// Post that the Node is ready, after the first beat and after an outage.
+    #[arg(long, requires = "node")]
+    keep_ready: bool,
     /// What becomes of the lease at the end.
     #[arg(long, value_enum, default_value = "keep")]
     retire: RetireArg,
@@ -96,45 +90,39 @@ pub(crate) fn run(args: &HeartbeatArgs) -> Outcome {
 async fn beat(args: &HeartbeatArgs) -> Outcome {
     let signals = Signals::new()?;
     let connected = args.connect.connect()?;
-    let (namespace, name) = match (&args.node, &args.lease) {
-        (Some(node), _) => (NODE_NAMESPACE.to_owned(), node.as_str()),
-        (None, Some(lease)) => (connected.namespace(lease)?, lease.name.as_str()),
+    let builder = match (&args.node, &args.lease) {
+        (Some(node), _) => NodeHeartbeat::builder(node.as_str()),
+        (None, Some(lease)) => Heartbeat::builder()
+            .namespace(connected.namespace(lease)?)
+            .name(&lease.name)
+            .holder(args.holder.as_deref().unwrap_or(&lease.name)),
         (None, None) => return Err(Failure::new("expected --node or --lease, found neither")),
     };
-    let config = config(args);
-    let seed = SystemClock::new().now().wall;
-    let identity = HeartbeatIdentity {
-        node: args.node.as_deref(),
-        // Nothing secret is made of it: the processes of a fleet only have to differ.
-        seed: seed.map_or(0, |wall| wall.as_unix_micros().unsigned_abs())
-            ^ u64::from(std::process::id()).rotate_left(32),
-        ..HeartbeatIdentity::new(args.holder.as_deref().unwrap_or(name))
-    };
-    let clock = BootClock(SystemClock::new());
-    let path = LeasePath::new(&namespace, name)
-        .map_err(|error| Failure::new(format_args!("namespace or name: {error}")))?;
-    let heart = Heartbeat::new(&config, identity, clock.0.now())
-        .map_err(|error| Failure::new(format_args!("heartbeat: {error}")))?;
-    let (mut keep, mut buffer) = (vec![0; KEEP_MAX], vec![0; REQUEST_MAX]);
-    let mode = UpdateMode::Update {
-        keep: &mut keep,
-        patch_when_too_large: false,
-    };
-    let mut session = Session::new(heart, path, mode);
-    let timeout = config.request_timeout.into();
-    let mut transport = ApiTransport::new(connected.connection.clone(), timeout)?;
-    let mut host = Beating {
+    let builder = builder
+        .connection(connected.connection.clone())
+        .config(config(args));
+    let handle = with_duties(builder, args).start()?;
+    let mut beating = Beating {
         args,
         signals,
-        last_beat: None,
-        finish: None,
+        changes: handle.changes(),
+        last_said: None,
     };
-    let run = drive::run(&mut session, &mut transport, &clock, &mut host, &mut buffer);
-    pin!(run).await?;
-    let finish = host.finish.unwrap_or(Finish::Unknown);
-    host.say(format_args!("the lease: {finish:?}"));
+    beating.watch(&handle).await;
+    let finish = handle.retire(args.retire.into()).await?;
+    beating.say(format_args!("the lease: {finish:?}"));
     let is_done = matches!(finish, Finish::Kept | Finish::Deleted | Finish::NotHolder);
     Ok(if is_done { 0 } else { FAILED })
+}
+
+fn with_duties(mut builder: HeartbeatBuilder, args: &HeartbeatArgs) -> HeartbeatBuilder {
+    if args.register {
+        builder = builder.register();
+    }
+    if args.keep_ready {
+        builder = builder.keep_ready();
+    }
+    builder
 }
 
 fn config(args: &HeartbeatArgs) -> HeartbeatConfig {
@@ -152,17 +140,13 @@ fn config(args: &HeartbeatArgs) -> HeartbeatConfig {
     }
 }
 
-/// The system's clock, as the core's loop takes it.
-#[derive(Debug)]
-struct BootClock(SystemClock);
-
-impl drive::Clock for BootClock {
-    fn now(&self) -> Now {
-        self.0.now()
-    }
-
-    async fn sleep_until(&self, at: Instant) {
-        self.0.sleep_until(at).await;
+impl From<RetireArg> for Retire {
+    fn from(how: RetireArg) -> Self {
+        match how {
+            RetireArg::Keep => Self::Keep,
+            RetireArg::FinalBeat => Self::FinalBeat,
+            RetireArg::Delete => Self::Delete,
+        }
     }
 }
 
@@ -171,50 +155,54 @@ impl drive::Clock for BootClock {
 struct Beating<'a> {
     args: &'a HeartbeatArgs,
     signals: Signals,
-    last_beat: Option<Instant>,
-    finish: Option<Finish>,
+    changes: Changes,
+    /// What went wrong last, as it was said.
+    last_said: Option<String>,
 }
 
 impl Beating<'_> {
-    fn say(&self, text: fmt::Arguments<'_>) {
-        if !self.args.quiet {
-            // Nobody may be there to read it.
-            let _ = writeln!(io::stderr(), "kubelease: {text}");
-        }
+    /// Says what happens, until a signal comes that ends it, or it has ended.
+    async fn watch(&mut self, handle: &HeartbeatHandle) {
+        let mut beaten = pin!(handle.beaten());
+        let mut is_beaten = false;
+        poll_fn(|context| {
+            if !is_beaten && beaten.as_mut().poll(context).is_ready() {
+                is_beaten = true;
+                self.say(format_args!("the lease is beaten"));
+            }
+            self.poll(context, handle)
+        })
+        .await;
     }
-}
 
-/// A heart with everything borrowed.
-type Heart<'h> = Heartbeat<&'h HeartbeatConfig, &'h str>;
-
-impl<'h> Host<Heart<'h>> for Beating<'_> {
-    fn poll_call(
-        &mut self,
-        context: &mut Context<'_>,
-        heart: &mut Heart<'h>,
-        now: Now,
-    ) -> Poll<()> {
-        loop {
-            let Poll::Ready(number) = self.signals.poll_next(context) else {
-                return Poll::Pending;
+    fn poll(&mut self, context: &mut Context<'_>, handle: &HeartbeatHandle) -> Poll<()> {
+        while let Poll::Ready(event) = Pin::new(&mut self.changes).poll_next(context) {
+            let Some(event) = event else {
+                return Poll::Ready(());
             };
+            self.tell(event);
+            self.explain(handle.last_error());
+        }
+        while let Poll::Ready(number) = self.signals.poll_next(context) {
             if ends(number) {
-                heart.retire(
-                    now,
-                    match self.args.retire {
-                        RetireArg::Keep => Retire::Keep,
-                        RetireArg::FinalBeat => Retire::FinalBeat,
-                        RetireArg::Delete => Retire::Delete,
-                    },
-                );
                 return Poll::Ready(());
             }
         }
+        Poll::Pending
     }
 
-    fn event(&mut self, _heart: &Heart<'h>, event: Event) {
+    /// Says what was wrong, where it is something else than before.
+    fn explain(&mut self, error: Option<String>) {
+        if let Some(error) = &error
+            && self.last_said.as_ref() != Some(error)
+        {
+            self.say(format_args!("{error}"));
+        }
+        self.last_said = error;
+    }
+
+    fn tell(&self, event: Event) {
         match event {
-            Event::Finished(finish) => self.finish = Some(finish),
             Event::NodeNotReady(readiness) => {
                 self.say(format_args!("the Node is not ready: {readiness:?}"));
             }
@@ -231,15 +219,15 @@ impl<'h> Host<Heart<'h>> for Beating<'_> {
             | Event::LeaseRecreated
             | Event::IdentityCollision
             | Event::VersionWentBack
+            | Event::Finished(_)
             | _ => {}
         }
     }
 
-    fn settled(&mut self, heart: &Heart<'h>, _now: Now) {
-        let last_beat = heart.last_beat();
-        if last_beat.is_some() && self.last_beat.is_none() {
-            self.say(format_args!("the lease is beaten"));
+    fn say(&self, text: fmt::Arguments<'_>) {
+        if !self.args.quiet {
+            // Nobody may be there to read it.
+            let _ = writeln!(io::stderr(), "kubelease: {text}");
         }
-        self.last_beat = last_beat;
     }
 }
