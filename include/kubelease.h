@@ -169,8 +169,8 @@ enum kl_code
     KL_ERR_NAMESPACE = -9,
     // config: the name is no DNS-1123 subdomain of at most 253 bytes.
     KL_ERR_NAME = -10,
-    // config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters, quotes
-    // and backslashes.
+    // config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters,
+    // quotes and backslashes.
     KL_ERR_IDENTITY = -11,
     // config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
     // that Kubernetes refuses.
@@ -737,8 +737,8 @@ typedef struct {
     int64_t unix_us;
 } kl_now;
 
-// What an elector or heartbeat wants next. Set size, or begin with KL_ACTION_INIT. Members that kind and event
-// do not name are 0.
+// What an elector or heartbeat wants next. Set size, or begin with KL_ACTION_INIT. Members that
+// kind and event do not name are 0.
 typedef struct {
     // sizeof(kl_action); the caller sets it.
     uint32_t size;

@@ -27,8 +27,8 @@ pub enum kl_action_kind {
     KL_ACTION_STOPPED = 5,
 }
 
-/// What an elector or heartbeat wants next. Set size, or begin with KL_ACTION_INIT. Members that kind and event
-/// do not name are 0.
+/// What an elector or heartbeat wants next. Set size, or begin with KL_ACTION_INIT. Members that
+/// kind and event do not name are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct kl_action {

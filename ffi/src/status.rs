@@ -37,8 +37,8 @@ pub enum kl_code {
     KL_ERR_NAMESPACE = -9,
     /// config: the name is no DNS-1123 subdomain of at most 253 bytes.
     KL_ERR_NAME = -10,
-    /// config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters, quotes
-    /// and backslashes.
+    /// config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters,
+    /// quotes and backslashes.
     KL_ERR_IDENTITY = -11,
     /// config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
     /// that Kubernetes refuses.
