@@ -41,7 +41,9 @@ it makes the elector, polls, reads requests, hands in answers, steps down and st
 whether it leads, until when, for its fence and its health. *With heartbeat* is the same agent with
 a heartbeat beside it. *Everything* calls every function but those that only name numbers.
 
-| target | flash, agent | with heartbeat | everything | archive | RAM per elector | RAM per heartbeat | stack |
+*Elector* and *heartbeat* are the RAM of one.
+
+| target | flash, agent | with heartbeat | everything | archive | elector | heartbeat | stack |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 

@@ -87,7 +87,8 @@ static uint32_t others(kl_elector_config *config)
     kl_heartbeat_set_log(&heartbeat, NULL, anything);
     return (uint32_t)(kl_elector_term(&elector) + kl_fence_token(&fence) +
                       (uint32_t)kl_fence_cmp(&fence, &fence) + kl_clock32_extend(&state, number)) +
-           (uint32_t)(kl_elector_size() + kl_heartbeat_size()) + kl_version_number() + kl_abi_version();
+           (uint32_t)(kl_elector_size() + kl_heartbeat_size()) +
+           kl_version_number() + kl_abi_version();
 }
 #endif
 
