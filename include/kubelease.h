@@ -1,4 +1,4 @@
-// kubelease: Kubernetes Lease-based leader election for C and C++.
+// kubelease: Kubernetes Lease-based leader election and heartbeats for C and C++.
 //
 // The library opens no socket, reads no clock, allocates nothing, has no global state and no
 // threads. It is a plain value in your storage: time and answers go in, and kl_elector_poll says
@@ -41,7 +41,8 @@
 //         if (kl_elector_is_leading(&elector, my_clocks().mono_ms)) my_step_of_work();
 //     }
 //
-// Complete programs: examples/c and examples/cpp.
+// A heartbeat, kl_heartbeat, keeps one Lease renewed as kubelet does for its node; its loop is the
+// same. Complete programs: examples/c and examples/cpp.
 //
 // Rules for every function
 //
@@ -51,16 +52,16 @@
 // * A pointer that is not NULL points to as much memory as its type, or the length beside it, says.
 //   No output may lie inside an object or another output.
 // * A text or buffer is used until the call returns, unless its description says otherwise.
-//   Texts of a configuration are borrowed for the life of the elector: keep them in static memory.
+//   Texts of a configuration are borrowed for the life of the object: keep them in static memory.
 //   Views (kl_str) that a function hands out are static, or good until the next call that changes
-//   the elector.
+//   the object.
 // * Objects need no end: forget the storage, or initialise it again. Between two calls an object
 //   can be moved with memcpy.
 // * Functions that take a pointer to const may run at the same time on one object, others not.
 //   Objects are independent of each other. Nothing may be called from an interrupt or signal
 //   handler, but for kl_version_* and kl_abi_version.
 // * Structures whose first member is size may grow in later versions: set it to sizeof, which
-//   kl_elector_config_default and the KL_..._INIT macros do. The library reads and writes no more
+//   kl_..._config_default and the KL_..._INIT macros do. The library reads and writes no more
 //   than that.
 // * Numbers of a kind that later versions may add to are to be ignored where unknown.
 //
@@ -129,6 +130,16 @@
 // Bytes in kl_fence.lease_uid.
 #define KL_UID_MAX 40
 
+#if defined(KL_POINTERS_HAVE_64_BITS)
+// Words of 64 bits in a kl_heartbeat.
+#define KL_HEARTBEAT_WORDS 160
+#endif
+
+#if defined(KL_POINTERS_HAVE_32_BITS)
+// Words of 64 bits in a kl_heartbeat.
+#define KL_HEARTBEAT_WORDS 136
+#endif
+
 // The values of kl_status.
 enum kl_code
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -158,28 +169,36 @@ enum kl_code
     KL_ERR_NAMESPACE = -9,
     // config: the name is no DNS-1123 subdomain of at most 253 bytes.
     KL_ERR_NAME = -10,
-    // config: the identity is not 1 to 253 bytes of UTF-8 without control characters, quotes
-    // and backslashes.
+    // config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters,
+    // quotes and backslashes.
     KL_ERR_IDENTITY = -11,
     // config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
     // that Kubernetes refuses.
     KL_ERR_LABEL = -12,
     // config: KL_WRITE_UPDATE without a keep buffer.
     KL_ERR_KEEP = -13,
-    // config: lease_duration_ms is zero, is no whole number of seconds, or is less than 100 ms
-    // longer than renew_deadline_ms.
+    // config: lease_duration_ms is zero, is no whole number of seconds, or, of an elector, is less
+    // than 100 ms longer than renew_deadline_ms.
     KL_ERR_LEASE_DURATION = -14,
     // config: renew_deadline_ms is zero, or does not lie below lease_duration_ms.
     KL_ERR_RENEW_DEADLINE = -15,
     // config: retry_period_ms is zero, or reaches renew_deadline_ms with its jitter.
     KL_ERR_RETRY_PERIOD = -16,
-    // config: retry_period_ms + 2 * request_timeout_ms is more than renew_deadline_ms.
+    // config: retry_period_ms + 2 * request_timeout_ms is more than renew_deadline_ms. Of a
+    // heartbeat: its request timeout comes out as zero.
     KL_ERR_REQUEST_TIMEOUT = -17,
-    // config: jitter_percent is above 500.
+    // config: jitter_percent is above 500, or above 100 for a heartbeat.
     KL_ERR_JITTER = -18,
     // config: what this version of the library does not know. The library is older than the
     // header.
     KL_ERR_UNSUPPORTED = -19,
+    // config: a beat that takes its whole request timeout would come after the Lease has run out:
+    // interval_ms, its jitter and request_timeout_ms are together more than lease_duration_ms.
+    KL_ERR_INTERVAL = -20,
+    // config: the node is no DNS-1123 subdomain of at most 253 bytes; its uid is not 1 to 40
+    // visible characters without quotes and backslashes; or there is no node although node_uid,
+    // KL_HEARTBEAT_OWNER_REQUIRED or KL_HEARTBEAT_WATCH_NODE wants one.
+    KL_ERR_NODE = -21,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -270,7 +289,7 @@ enum kl_action_kind
     KL_ACTION_CANCEL = 3,
     // Something happened: see event. Poll again.
     KL_ACTION_EVENT = 4,
-    // The elector has ended; it will never want anything again.
+    // The object has ended; it will never want anything again.
     KL_ACTION_STOPPED = 5,
 };
 #ifndef __cplusplus
@@ -295,7 +314,7 @@ enum kl_event
     // Another holder was seen, or none any more; kl_elector_leader has the name.
     KL_EVENT_LEADER_CHANGED = 3,
     // The Lease had been deleted under this leader, who has made it anew: the fence is another,
-    // the term is the same.
+    // the term is the same. A heartbeat has made its Lease anew.
     KL_EVENT_LEASE_RECREATED = 4,
     // The Lease is marked for deletion and waits for its finalizers.
     KL_EVENT_LEASE_BEING_DELETED = 5,
@@ -307,12 +326,15 @@ enum kl_event
     KL_EVENT_RECONNECT_ADVISED = 8,
     // A lower resourceVersion than before: the server's store was restored from a backup.
     KL_EVENT_VERSION_WENT_BACK = 9,
-    // Something that will not heal by itself; the elector goes on trying. reason (a
+    // Something that will not heal by itself; the object goes on trying. reason (a
     // kl_trouble_kind), verb (a kl_verb) and detail (the status code of KL_TROUBLE_REFUSED) are
     // set.
     KL_EVENT_TROUBLE = 10,
-    // The elector has ended; reason is a kl_finish.
+    // The object has ended; reason is a kl_finish.
     KL_EVENT_FINISHED = 11,
+    // With KL_HEARTBEAT_WATCH_NODE: the Node of a heartbeat is not ready, although its Lease is
+    // beaten. reason is a kl_readiness.
+    KL_EVENT_NODE_NOT_READY = 12,
     // What this version of the C interface has no word for.
     KL_EVENT_OTHER = 255,
 };
@@ -351,7 +373,7 @@ typedef uint32_t kl_stop_reason;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// What keeps the elector from its work: kl_action.reason of KL_EVENT_TROUBLE.
+// What keeps an object from its work: kl_action.reason of KL_EVENT_TROUBLE.
 enum kl_trouble_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -375,6 +397,14 @@ enum kl_trouble_kind
     KL_TROUBLE_TOO_LARGE = 8,
     // The Lease does not exist and is never to be created.
     KL_TROUBLE_LEASE_MISSING = 9,
+    // The Node that is to own the Lease of a heartbeat does not exist.
+    KL_TROUBLE_NODE_MISSING = 10,
+    // Somebody else holds the Lease of a heartbeat, and has not yet run out.
+    KL_TROUBLE_HELD_BY_ANOTHER = 11,
+    // kl_heartbeat_alive was not called in time: beats are left out.
+    KL_TROUBLE_NOT_ALIVE = 12,
+    // The renewTime of the Lease cannot be raised any more.
+    KL_TROUBLE_TIME_USED_UP = 13,
     // A success without a body.
     KL_TROUBLE_BODY_EMPTY = 32,
     // A success with another body than JSON, such as a proxy's page of HTML.
@@ -408,7 +438,7 @@ typedef uint32_t kl_trouble_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How a stopped elector ended: kl_action.reason of KL_EVENT_FINISHED.
+// How an object ended: kl_action.reason of KL_EVENT_FINISHED.
 enum kl_finish
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -418,10 +448,14 @@ enum kl_finish
     KL_FINISH_RELEASED = 1,
     // There was nothing to give up.
     KL_FINISH_NOT_HOLDER = 2,
-    // The release was sent and its outcome is not known.
+    // The last write was sent and its outcome is not known.
     KL_FINISH_UNKNOWN = 3,
-    // The release could not be done within its budget.
+    // The last write could not be done within its budget.
     KL_FINISH_FAILED = 4,
+    // The Lease stays as it is, or as the final beat left it, and runs out.
+    KL_FINISH_KEPT = 5,
+    // The Lease was deleted.
+    KL_FINISH_DELETED = 6,
     // What this version of the C interface has no word for.
     KL_FINISH_OTHER = 255,
 };
@@ -447,6 +481,10 @@ enum kl_verb
     KL_VERB_UPDATE = 3,
     // watch.
     KL_VERB_WATCH = 4,
+    // get, on nodes.
+    KL_VERB_GET_NODE = 5,
+    // delete.
+    KL_VERB_DELETE = 6,
     // What this version of the C interface has no word for.
     KL_VERB_OTHER = 255,
 };
@@ -470,6 +508,10 @@ enum kl_health_state
     KL_HEALTH_UNREACHABLE = 2,
     // Nobody polls it: its deadlines have passed unseen.
     KL_HEALTH_NOT_POLLED = 3,
+    // No beat of a heartbeat was acknowledged for a lease duration.
+    KL_HEALTH_LAPSED = 4,
+    // kl_heartbeat_alive was not called for liveness_ttl_ms.
+    KL_HEALTH_NOT_ALIVE = 5,
     // What this version of the C interface has no word for.
     KL_HEALTH_OTHER = 255,
 };
@@ -546,6 +588,81 @@ typedef uint32_t kl_transport_error;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Bits of kl_heartbeat_config.flags.
+enum kl_heartbeat_flag
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The first beat comes at once. Without it, at a random moment of the first interval, so that
+    // a thousand that start together do not beat together.
+    KL_HEARTBEAT_AT_ONCE = 1,
+    // Nothing is ever created without the owner, nor a Lease beaten that has no owner of the
+    // Node's name. Leases without one stay behind when their Node goes.
+    KL_HEARTBEAT_OWNER_REQUIRED = 2,
+    // Beat a Lease although somebody else holds it. Without it his record is waited out.
+    KL_HEARTBEAT_FORCE_OWNER = 4,
+    // Look at the Node after the first beat and after an outage of a lease duration or more, and
+    // say KL_EVENT_NODE_NOT_READY until it is ready: a beating Lease does not bring a Node back
+    // that was found dead. It needs the verb get on that Node.
+    KL_HEARTBEAT_WATCH_NODE = 8,
+    // With KL_WRITE_UPDATE, where the keep buffer is too small: PATCH that once. Without it
+    // nothing is written then, and the event is KL_EVENT_TROUBLE with KL_TROUBLE_TOO_LARGE.
+    KL_HEARTBEAT_PATCH_WHEN_TOO_LARGE = 16,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kl_heartbeat_flag kl_heartbeat_flag;
+#else
+typedef uint32_t kl_heartbeat_flag;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What becomes of the Lease: the argument how of kl_heartbeat_retire.
+enum kl_retire
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // It stays as it is, and runs out. KL_FINISH_KEPT follows at once.
+    KL_RETIRE_KEEP = 1,
+    // It is beaten once more, so that it lasts through a short restart; then KL_FINISH_KEPT.
+    KL_RETIRE_FINAL_BEAT = 2,
+    // It is deleted, if it still names this holder. The node controller notices that no sooner
+    // than silence; but nothing is left behind. It needs the verb delete.
+    KL_RETIRE_DELETE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kl_retire kl_retire;
+#else
+typedef uint32_t kl_retire;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The status of a Node's condition Ready: kl_action.reason of KL_EVENT_NODE_NOT_READY.
+enum kl_readiness
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The Node has no such condition, or it says something else.
+    KL_READINESS_UNSAID = 1,
+    // True.
+    KL_READINESS_READY = 2,
+    // False: the Node's agent said so.
+    KL_READINESS_NOT_READY = 3,
+    // Unknown: the node controller missed the heartbeats.
+    KL_READINESS_UNKNOWN = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum kl_readiness kl_readiness;
+#else
+typedef uint32_t kl_readiness;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How much a line of the log matters.
 enum kl_log_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -583,7 +700,7 @@ enum kl_log_code
     KL_LOG_ANSWER = 4,
     // A request has no answer; a: its id, b: kl_transport_error.
     KL_LOG_NO_ANSWER = 5,
-    // The elector has ended.
+    // The object has ended.
     KL_LOG_STOPPED = 6,
 };
 #ifndef __cplusplus
@@ -620,8 +737,8 @@ typedef struct {
     int64_t unix_us;
 } kl_now;
 
-// What an elector wants next. Set size, or begin with KL_ACTION_INIT. Members that kind and event
-// do not name are 0.
+// What an elector or heartbeat wants next. Set size, or begin with KL_ACTION_INIT. Members that
+// kind and event do not name are 0.
 typedef struct {
     // sizeof(kl_action); the caller sets it.
     uint32_t size;
@@ -634,7 +751,7 @@ typedef struct {
     uint32_t request_id;
     // KL_ACTION_EVENT: a kl_event.
     uint32_t event;
-    // Why: kl_stop_reason, kl_trouble_kind or kl_finish, by the event.
+    // Why: kl_stop_reason, kl_trouble_kind, kl_finish or kl_readiness, by the event.
     uint32_t reason;
     // A kl_verb.
     uint32_t verb;
@@ -725,7 +842,7 @@ typedef struct {
     uint8_t lease_uid[KL_UID_MAX];
 } kl_fence;
 
-// Whether an elector can do its work. Set size, or begin with KL_HEALTH_INIT.
+// Whether an elector or heartbeat can do its work. Set size, or begin with KL_HEALTH_INIT.
 typedef struct {
     // sizeof(kl_health); the caller sets it.
     uint32_t size;
@@ -743,9 +860,67 @@ typedef struct {
     uint32_t reserved;
 } kl_health;
 
+// A heartbeat: keeps one Lease renewed, as kubelet does for its node. There is no election: the
+// Lease says that its holder lives. The storage is the caller's, under the rules of kl_elector.
+typedef struct {
+    // Not for callers.
+    uint64_t _opaque[KL_HEARTBEAT_WORDS];
+} kl_heartbeat;
+
+// What a heartbeat is told once. Fill it with kl_heartbeat_config_default first. Texts and the
+// keep buffer are borrowed for the life of the heartbeat; the structure itself only for the call
+// of kl_heartbeat_init.
+//
+// A node's heartbeat has the namespace kube-node-lease, and the Node's name for name, holder and
+// node.
+typedef struct {
+    // sizeof(kl_heartbeat_config).
+    uint32_t size;
+    // Bits of kl_heartbeat_flag.
+    uint32_t flags;
+    // The namespace of the Lease.
+    kl_str namespace_;
+    // The name of the Lease.
+    kl_str name;
+    // Who lives, 1 to 253 bytes: holderIdentity. It is never cleared.
+    kl_str holder;
+    // The Node that owns the Lease; empty: none does.
+    kl_str node;
+    // The Node's uid, where the host knows it; empty: it is read from the server where it is
+    // needed, and whenever the Lease was deleted in any case. Reading it needs the verb get on
+    // that Node.
+    kl_str node_uid;
+    // For KL_WRITE_UPDATE: takes all of the Lease that is not ours. 1 KiB serves most, 256 KiB
+    // all. Nobody else may use it while the heartbeat lives.
+    uint8_t *keep;
+    // Its length in bytes.
+    size_t keep_len;
+    // A kl_write.
+    uint32_t write;
+    // A kl_create, but not KL_CREATE_NEVER.
+    uint32_t create;
+    // leaseDurationSeconds of the Lease in milliseconds. Whole seconds; 40000 by default.
+    uint32_t lease_duration_ms;
+    // Time between beats; 0, the default: a quarter of the lease duration. It is counted from the
+    // schedule: slow calls do not delay later beats.
+    uint32_t interval_ms;
+    // How long one request may take; 0, the default: half of the default interval, at most 15000.
+    uint32_t request_timeout_ms;
+    // Hundredths of the interval by which beats are spread, at most 100; 4 by default.
+    uint32_t jitter_percent;
+    // How long kl_heartbeat_retire may take; 0, the default: the interval.
+    uint32_t retire_budget_ms;
+    // How long one call of kl_heartbeat_alive lets the heart beat; 0, the default: for ever, so
+    // that it need not be called. The heartbeat vouches for the host's work then, not for the
+    // loop that polls it.
+    uint32_t liveness_ttl_ms;
+    // Seeds the jitter. Give each heartbeat its own; nothing secret is made of it.
+    uint64_t seed;
+} kl_heartbeat_config;
+
 // A log hook. level is a kl_log_level, code a kl_log_code. It is called as the last step of
-// kl_elector_poll, kl_elector_response_end and kl_elector_transport_error. It must not use the
-// same elector: each call on it answers KL_ERR_REENTRANT, false or 0.
+// a poll, response_end and transport_error. It must not use the same object: each call on it
+// answers KL_ERR_REENTRANT, false or what stands for none.
 typedef void (*kl_log_fn)(void *user, uint32_t level, uint32_t code, uint64_t a, uint64_t b);
 
 // One request, but for its target and body. Set size, or begin with KL_REQUEST_INIT.
@@ -861,6 +1036,135 @@ uint64_t kl_fence_token(const kl_fence *fence);
 // Answers KL_OK, KL_ERR_ARG, KL_ERR_SIZE, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
 kl_status kl_elector_health(const kl_elector *elector, uint64_t mono_ms, kl_health *health);
 
+// Makes a heartbeat in storage. It reads the Lease at its first poll, or at a moment of the first
+// interval.
+//
+// heartbeat: storage of heartbeat_size bytes, aligned as a kl_heartbeat; whatever is in it is
+// written over. config: see kl_heartbeat_config for what is borrowed. now: the clocks.
+//
+// Answers KL_OK; KL_ERR_ARG; KL_ERR_STORAGE (less than kl_heartbeat_size(), or misaligned);
+// KL_ERR_SIZE; a code that names the member of config that is wrong; KL_ERR_UNSUPPORTED.
+kl_status kl_heartbeat_init(kl_heartbeat *heartbeat,
+                            size_t heartbeat_size,
+                            const kl_heartbeat_config *config,
+                            const kl_now *now);
+
+// The least heartbeat_size that kl_heartbeat_init takes, at most sizeof(kl_heartbeat): for
+// languages that cannot read the header.
+size_t kl_heartbeat_size(void);
+
+// Fills config with the defaults: kubelet's durations, KL_WRITE_PATCH, and no names. config_size
+// is sizeof(kl_heartbeat_config) as the caller was compiled.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_SIZE.
+kl_status kl_heartbeat_config_default(kl_heartbeat_config *config, size_t config_size);
+
+// The host is alive: with liveness_ttl_ms, beats are allowed for as long from now, and one that
+// was left out meanwhile follows at once; without, it does nothing. Poll next.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_alive(kl_heartbeat *heartbeat, const kl_now *now);
+
+// Ends the heartbeat, as how (a kl_retire) says. KL_ACTION_STOPPED follows in any case, at the
+// latest when the retire budget is used up. A second call can only shorten the end, or turn it
+// into a deletion. The holder is never cleared: a node is found dead by its silence. Poll next.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_retire(kl_heartbeat *heartbeat, const kl_now *now, uint32_t how);
+
+// The instant of the poll that handed out the last acknowledged beat; KL_NEVER where there was
+// none, for NULL, and for storage that was not initialised.
+uint64_t kl_heartbeat_last_beat(const kl_heartbeat *heartbeat);
+
+// The uid of the Node, as far as it is known; empty otherwise. It is a view into the heartbeat,
+// good until the next call that changes it or until it is moved.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_node_uid(const kl_heartbeat *heartbeat, kl_str *uid);
+
+// Whether the heart beats, as seen at mono_ms.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_SIZE, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_health(const kl_heartbeat *heartbeat, uint64_t mono_ms, kl_health *health);
+
+// Sets the log hook, NULL for none. user is handed to each call of it, as it is.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_set_log(kl_heartbeat *heartbeat, kl_log_fn log, void *user);
+
+// Says what to do next, as kl_elector_poll does. Call it after every other call that changes the
+// heartbeat, and at the instant of the last KL_ACTION_WAIT; calling it more often changes nothing.
+// Loop until KL_ACTION_WAIT or KL_ACTION_STOPPED; that takes a bounded number of calls. Works in
+// constant time.
+//
+// Answers KL_OK, KL_ERR_ARG, KL_ERR_SIZE, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_poll(kl_heartbeat *heartbeat, const kl_now *now, kl_action *action);
+
+// Describes request request_id, that of the last KL_ACTION_SEND. It may be about the Node, too.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_SIZE, KL_ERR_STORAGE,
+// KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_request(const kl_heartbeat *heartbeat,
+                               uint32_t request_id,
+                               kl_request *request);
+
+// Writes part (a kl_request_part) of request request_id into buffer, from offset on, and says
+// how many bytes that were, as kl_elector_request_read does: fewer than capacity only at the end
+// of the part, none past it; in pieces of any size, again and again the same.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+// KL_ERR_REENTRANT.
+kl_status kl_heartbeat_request_read(const kl_heartbeat *heartbeat,
+                                    uint32_t request_id,
+                                    uint32_t part,
+                                    size_t offset,
+                                    uint8_t *buffer,
+                                    size_t capacity,
+                                    size_t *written);
+
+// Begins the answer to request request_id, with its status code of HTTP, 100 to 999. Where an
+// answer to it has begun already, it starts over. Leave informational answers (1xx) out.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_response_begin(kl_heartbeat *heartbeat,
+                                      uint32_t request_id,
+                                      uint32_t http_status);
+
+// Takes one header of the answer. Only Date and Retry-After are looked at: others may be given
+// or left out. The texts are read before the call returns.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_response_header(kl_heartbeat *heartbeat,
+                                       uint32_t request_id,
+                                       kl_str name,
+                                       kl_str value);
+
+// Takes the next piece of the answer's body, without any transfer coding, in any split down to
+// single bytes. The bytes are read before the call returns.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_response_body(kl_heartbeat *heartbeat,
+                                     uint32_t request_id,
+                                     const uint8_t *data,
+                                     size_t len);
+
+// Ends the answer: the heartbeat learns what it says. Poll next. An answer that broke off is no
+// answer: give kl_heartbeat_transport_error instead.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_response_end(kl_heartbeat *heartbeat,
+                                    uint32_t request_id,
+                                    const kl_now *now);
+
+// Takes the news that request request_id will have no answer, or none that is whole. kind is a
+// kl_transport_error. On HTTP/1.1 end the connection. Poll next.
+//
+// Answers KL_OK, KL_ERR_STALE, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
+kl_status kl_heartbeat_transport_error(kl_heartbeat *heartbeat,
+                                       uint32_t request_id,
+                                       uint32_t kind,
+                                       const kl_now *now);
+
 // Sets the log hook, NULL for none. user is handed to each call of it, as it is.
 //
 // Answers KL_OK, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT, KL_ERR_REENTRANT.
@@ -889,6 +1193,10 @@ const char *kl_trouble_name(uint32_t number);
 // The name of a kl_finish. NUL-terminated, static, never NULL; KL_UNKNOWN for
 // any other number.
 const char *kl_finish_name(uint32_t number);
+
+// The name of a kl_readiness. NUL-terminated, static, never NULL; KL_UNKNOWN for
+// any other number.
+const char *kl_readiness_name(uint32_t number);
 
 // The name of a kl_log_code. NUL-terminated, static, never NULL; KL_UNKNOWN for
 // any other number.
@@ -1030,6 +1338,8 @@ kl_status kl_elector_response_body_at(kl_elector *elector,
 
 #if defined(__cplusplus)
 static_assert(sizeof(kl_elector) == 8 * KL_ELECTOR_WORDS, "kl_elector has its size");
+static_assert(sizeof(kl_heartbeat) == 8 * KL_HEARTBEAT_WORDS, "kl_heartbeat has its size");
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(kl_elector) == 8 * KL_ELECTOR_WORDS, "kl_elector has its size");
+_Static_assert(sizeof(kl_heartbeat) == 8 * KL_HEARTBEAT_WORDS, "kl_heartbeat has its size");
 #endif

@@ -126,7 +126,7 @@ pub unsafe extern "C" fn kl_elector_config_default(
     })
 }
 
-const NO_TEXT: kl_str = kl_str {
+pub(crate) const NO_TEXT: kl_str = kl_str {
     ptr: core::ptr::null(),
     len: 0,
 };
@@ -220,27 +220,51 @@ impl kl_elector_config {
     /// As for [`elector`](Self::elector).
     pub(crate) unsafe fn path(&self) -> Result<LeasePath<'static>, kl_code> {
         // SAFETY: the contract of this function.
-        let (namespace, name) = unsafe {
-            (
-                ptr::text(self.namespace_, kl_code::KL_ERR_NAMESPACE)?,
-                ptr::text(self.name, kl_code::KL_ERR_NAME)?,
-            )
-        };
-        Ok(LeasePath::new(namespace, name)?)
+        unsafe { path(self.namespace_, self.name) }
     }
 
     /// # Safety
     /// As for [`elector`](Self::elector).
     pub(crate) unsafe fn update(&self) -> Result<UpdateMode<'static>, kl_code> {
-        match self.write {
-            0 => Ok(UpdateMode::MergePatch),
-            1 if self.keep.is_null() || self.keep_len == 0 => Err(kl_code::KL_ERR_KEEP),
-            1 => Ok(UpdateMode::Update {
-                // SAFETY: the contract of this function.
-                keep: unsafe { ptr::bytes_mut(self.keep, self.keep_len)? },
-                patch_when_too_large: self.has(kl_config_flag::KL_CONFIG_PATCH_WHEN_TOO_LARGE),
-            }),
-            _ => Err(kl_code::KL_ERR_ARG),
-        }
+        let or_patch = self.has(kl_config_flag::KL_CONFIG_PATCH_WHEN_TOO_LARGE);
+        // SAFETY: the contract of this function.
+        unsafe { update(self.write, self.keep, self.keep_len, or_patch) }
+    }
+}
+
+/// The Lease that a configuration names.
+///
+/// # Safety
+/// The texts stay as they are for the life of the process.
+pub(crate) unsafe fn path(namespace: kl_str, name: kl_str) -> Result<LeasePath<'static>, kl_code> {
+    // SAFETY: the contract of this function.
+    let (namespace, name) = unsafe {
+        (
+            ptr::text(namespace, kl_code::KL_ERR_NAMESPACE)?,
+            ptr::text(name, kl_code::KL_ERR_NAME)?,
+        )
+    };
+    Ok(LeasePath::new(namespace, name)?)
+}
+
+/// How a configuration has a Lease written; `or_patch` where it does not fit into the buffer.
+///
+/// # Safety
+/// `keep` points to `length` bytes that nobody else uses for the life of the process.
+pub(crate) unsafe fn update(
+    write: u32,
+    keep: *mut u8,
+    length: usize,
+    or_patch: bool,
+) -> Result<UpdateMode<'static>, kl_code> {
+    match write {
+        0 => Ok(UpdateMode::MergePatch),
+        1 if keep.is_null() || length == 0 => Err(kl_code::KL_ERR_KEEP),
+        1 => Ok(UpdateMode::Update {
+            // SAFETY: the contract of this function.
+            keep: unsafe { ptr::bytes_mut(keep, length)? },
+            patch_when_too_large: or_patch,
+        }),
+        _ => Err(kl_code::KL_ERR_ARG),
     }
 }

@@ -5,6 +5,7 @@ use kubelease_core::time::{Duration, Now};
 
 use crate::clock::{self, kl_now};
 use crate::elector::kl_elector;
+use crate::object::Object;
 use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 
@@ -68,13 +69,13 @@ pub unsafe extern "C" fn kl_elector_work_done(
 
 /// # Safety
 /// The contract of the header.
-unsafe fn tell(
-    elector: *mut kl_elector,
+pub(crate) unsafe fn tell<O: Object>(
+    object: *mut O,
     now: *const kl_now,
-    what: impl FnOnce(&mut Elector<'static>, Now),
+    what: impl FnOnce(&mut O::Machine, Now),
 ) -> Result<(), kl_code> {
     // SAFETY: passed on to the caller.
-    let (now, inner) = unsafe { (clock::now(now)?, ptr::live_mut(elector)?) };
+    let (now, inner) = unsafe { (clock::now(now)?, ptr::live_mut(object)?) };
     what(inner.session.machine_mut(), now);
     Ok(())
 }

@@ -6,8 +6,7 @@ use kubelease_core::time::Now;
 
 use crate::clock::{self, kl_now};
 use crate::config::kl_elector_config;
-use crate::health::Tally;
-use crate::log::Hook;
+use crate::object::{self, Head, Inner, Object};
 use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 
@@ -32,25 +31,15 @@ pub struct kl_elector {
     pub _opaque: [u64; KL_ELECTOR_WORDS],
 }
 
-/// What lies in the storage.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Inner {
-    /// [`MARK`] in an object that was initialised.
-    pub(crate) mark: u32,
-    /// Not zero while the log hook runs.
-    pub(crate) busy: u32,
-    pub(crate) hook: Hook,
-    pub(crate) tally: Tally,
-    pub(crate) session: Session<'static, Elector<'static>>,
+// SAFETY: the constants below do not compile, on every target, where it is too small or misaligned.
+unsafe impl Object for kl_elector {
+    type Machine = Elector<'static>;
+    const MARK: u32 = 0x4b4c_e1ec;
 }
 
-/// Neither zeros nor ones, nor text.
-pub(crate) const MARK: u32 = 0x4b4c_e1ec;
-
-// On every target: it does not compile where one of the two is false.
-const _: [(); 1] = [(); (size_of::<Inner>() <= size_of::<kl_elector>()) as usize];
-const _: [(); 1] = [(); (align_of::<Inner>() <= align_of::<u64>()) as usize];
+type Content = Inner<Elector<'static>>;
+const _: [(); 1] = [(); (size_of::<Content>() <= size_of::<kl_elector>()) as usize];
+const _: [(); 1] = [(); (align_of::<Content>() <= align_of::<u64>()) as usize];
 
 /// Makes an elector in storage. It asks for the Lease at its first poll.
 ///
@@ -67,16 +56,11 @@ pub unsafe extern "C" fn kl_elector_init(
     now: *const kl_now,
 ) -> kl_status {
     answer(|| {
-        if elector.is_null() {
-            return Err(kl_code::KL_ERR_ARG);
-        }
-        if elector_size < size_of::<Inner>() || !elector.is_aligned() {
-            return Err(kl_code::KL_ERR_STORAGE);
-        }
+        let place = object::place(elector, elector_size)?;
         // SAFETY: the contract of the header.
         let (now, config) = unsafe { (clock::now(now)?, ptr::versioned(config)?) };
         // SAFETY: neither NULL, nor misaligned, nor too small; the caller vouches for the rest.
-        unsafe { make(elector.cast(), config, now) }
+        unsafe { make(place, config, now) }
     })
 }
 
@@ -86,17 +70,14 @@ pub unsafe extern "C" fn kl_elector_init(
 /// # Safety
 /// `to` points to storage for it, and what `config` borrows outlives it.
 #[inline(never)]
-unsafe fn make(to: *mut Inner, config: &kl_elector_config, now: Now) -> Result<(), kl_code> {
+unsafe fn make(to: *mut Content, config: &kl_elector_config, now: Now) -> Result<(), kl_code> {
     // SAFETY: the contract of this function.
     let (path, update) = unsafe { (config.path()?, config.update()?) };
     // SAFETY: the same.
     let config = unsafe { config.elector()? }.checked()?;
     // Nothing fails from here on, so that all of it is made in place.
     let inner = Inner {
-        mark: MARK,
-        busy: 0,
-        hook: Hook::NONE,
-        tally: Tally::NEW,
+        head: Head::new(kl_elector::MARK),
         session: Session::new(Elector::of_checked(config, now), path, update),
     };
     // SAFETY: the same.
@@ -108,5 +89,5 @@ unsafe fn make(to: *mut Inner, config: &kl_elector_config, now: Now) -> Result<(
 /// that cannot read the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn kl_elector_size() -> usize {
-    size_of::<Inner>()
+    size_of::<Content>()
 }

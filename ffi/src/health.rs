@@ -1,12 +1,13 @@
-//! [`kl_health`]: whether an elector can do its work, and numbers for a line of metrics.
+//! [`kl_health`]: whether an object can do its work, and numbers for a line of metrics.
 
-use kubelease_core::elector::Health;
+use kubelease_core::elector::{Elector, Health};
 use kubelease_core::time::Instant;
 
 use crate::clock::KL_NEVER;
 use crate::elector::kl_elector;
+use crate::object::Object;
 use crate::ptr::{self, SizedOut, Versioned};
-use crate::status::{answer, kl_status};
+use crate::status::{answer, kl_code, kl_status};
 
 /// Values of kl_health.state. Others may come in a later version.
 #[repr(u32)]
@@ -18,11 +19,15 @@ pub enum kl_health_state {
     KL_HEALTH_UNREACHABLE = 2,
     /// Nobody polls it: its deadlines have passed unseen.
     KL_HEALTH_NOT_POLLED = 3,
+    /// No beat of a heartbeat was acknowledged for a lease duration.
+    KL_HEALTH_LAPSED = 4,
+    /// kl_heartbeat_alive was not called for liveness_ttl_ms.
+    KL_HEALTH_NOT_ALIVE = 5,
     /// What this version of the C interface has no word for.
     KL_HEALTH_OTHER = 255,
 }
 
-/// Whether an elector can do its work. Set size, or begin with KL_HEALTH_INIT.
+/// Whether an elector or heartbeat can do its work. Set size, or begin with KL_HEALTH_INIT.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct kl_health {
@@ -57,23 +62,33 @@ pub unsafe extern "C" fn kl_elector_health(
     mono_ms: u64,
     health: *mut kl_health,
 ) -> kl_status {
-    answer(|| {
-        // SAFETY: the contract of the header.
-        let (out, inner) = unsafe { (SizedOut::new(health)?, ptr::live(elector)?) };
-        let at = Instant::from_millis(mono_ms);
-        let state = match inner.session.machine().health(at) {
-            Health::Ok => kl_health_state::KL_HEALTH_OK,
-            Health::Unreachable => kl_health_state::KL_HEALTH_UNREACHABLE,
-            Health::NotPolled => kl_health_state::KL_HEALTH_NOT_POLLED,
-            _ => kl_health_state::KL_HEALTH_OTHER,
-        };
-        out.write(&kl_health {
-            size: out.size(),
-            state: state as u32,
-            ..inner.tally.at(mono_ms)
-        });
-        Ok(())
-    })
+    let state = |machine: &Elector<'static>, at| match machine.health(at) {
+        Health::Ok => kl_health_state::KL_HEALTH_OK,
+        Health::Unreachable => kl_health_state::KL_HEALTH_UNREACHABLE,
+        Health::NotPolled => kl_health_state::KL_HEALTH_NOT_POLLED,
+        _ => kl_health_state::KL_HEALTH_OTHER,
+    };
+    // SAFETY: the contract of the header.
+    answer(|| unsafe { tell(elector, mono_ms, health, state) })
+}
+
+/// # Safety
+/// The contract of the header.
+pub(crate) unsafe fn tell<O: Object>(
+    object: *const O,
+    mono_ms: u64,
+    health: *mut kl_health,
+    state: impl FnOnce(&O::Machine, Instant) -> kl_health_state,
+) -> Result<(), kl_code> {
+    // SAFETY: passed on to the caller.
+    let (out, inner) = unsafe { (SizedOut::new(health)?, ptr::live(object)?) };
+    let state = state(inner.session.machine(), Instant::from_millis(mono_ms));
+    out.write(&kl_health {
+        size: out.size(),
+        state: state as u32,
+        ..inner.head.tally.at(mono_ms)
+    });
+    Ok(())
 }
 
 /// What came of the requests so far.

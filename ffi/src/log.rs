@@ -2,10 +2,12 @@
 
 use core::ffi::c_void;
 
-use crate::action::{kl_action, kl_action_kind, kl_event};
-use crate::elector::{Inner, kl_elector};
+use crate::action::{kl_action, kl_action_kind};
+use crate::elector::kl_elector;
+use crate::event::kl_event;
+use crate::object::{Head, Object};
 use crate::ptr;
-use crate::status::{answer, kl_status};
+use crate::status::{answer, kl_code, kl_status};
 
 /// How much a line of the log matters.
 #[repr(u32)]
@@ -33,13 +35,13 @@ pub enum kl_log_code {
     KL_LOG_ANSWER = 4,
     /// A request has no answer; a: its id, b: kl_transport_error.
     KL_LOG_NO_ANSWER = 5,
-    /// The elector has ended.
+    /// The object has ended.
     KL_LOG_STOPPED = 6,
 }
 
 /// A log hook. level is a kl_log_level, code a kl_log_code. It is called as the last step of
-/// kl_elector_poll, kl_elector_response_end and kl_elector_transport_error. It must not use the
-/// same elector: each call on it answers KL_ERR_REENTRANT, false or 0.
+/// a poll, response_end and transport_error. It must not use the same object: each call on it
+/// answers KL_ERR_REENTRANT, false or what stands for none.
 pub type kl_log_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, level: u32, code: u32, a: u64, b: u64)>;
 
@@ -52,12 +54,21 @@ pub unsafe extern "C" fn kl_elector_set_log(
     log: kl_log_fn,
     user: *mut c_void,
 ) -> kl_status {
-    answer(|| {
-        // SAFETY: the contract of the header.
-        let inner = unsafe { ptr::live_mut(elector)? };
-        inner.hook = Hook { call: log, user };
-        Ok(())
-    })
+    // SAFETY: the contract of the header.
+    answer(|| unsafe { set(elector, log, user) })
+}
+
+/// # Safety
+/// The contract of the header.
+pub(crate) unsafe fn set<O: Object>(
+    object: *mut O,
+    log: kl_log_fn,
+    user: *mut c_void,
+) -> Result<(), kl_code> {
+    // SAFETY: passed on to the caller.
+    let inner = unsafe { ptr::live_mut(object)? };
+    inner.head.hook = Hook { call: log, user };
+    Ok(())
 }
 
 /// A hook and what is handed to it.
@@ -75,8 +86,8 @@ impl Hook {
 }
 
 /// # Safety
-/// `elector` is live, and no reference into it is used after this.
-pub(crate) unsafe fn action(elector: *mut kl_elector, action: &kl_action) {
+/// `head` is that of a live object, and no reference into it is used after this.
+pub(crate) unsafe fn action(head: *mut Head, action: &kl_action) {
     use kl_log_level::{KL_LOG_DEBUG, KL_LOG_INFO};
     let id = u64::from(action.request_id);
     let line = if action.kind == kl_action_kind::KL_ACTION_EVENT as u32 {
@@ -97,21 +108,21 @@ pub(crate) unsafe fn action(elector: *mut kl_elector, action: &kl_action) {
         return;
     };
     // SAFETY: passed on to the caller.
-    unsafe { say(elector, line) }
+    unsafe { say(head, line) }
 }
 
 /// # Safety
 /// As for [`action`].
-pub(crate) unsafe fn answered(elector: *mut kl_elector, id: u32, status: u16) {
+pub(crate) unsafe fn answered(head: *mut Head, id: u32, status: u16) {
     let (a, b) = (u64::from(id), u64::from(status));
     let line = (kl_log_level::KL_LOG_DEBUG, kl_log_code::KL_LOG_ANSWER, a, b);
     // SAFETY: passed on to the caller.
-    unsafe { say(elector, line) }
+    unsafe { say(head, line) }
 }
 
 /// # Safety
 /// As for [`action`].
-pub(crate) unsafe fn unanswered(elector: *mut kl_elector, id: u32, kind: u32) {
+pub(crate) unsafe fn unanswered(head: *mut Head, id: u32, kind: u32) {
     let (a, b) = (u64::from(id), u64::from(kind));
     let line = (
         kl_log_level::KL_LOG_INFO,
@@ -120,7 +131,7 @@ pub(crate) unsafe fn unanswered(elector: *mut kl_elector, id: u32, kind: u32) {
         b,
     );
     // SAFETY: passed on to the caller.
-    unsafe { say(elector, line) }
+    unsafe { say(head, line) }
 }
 
 const fn event_level(event: u32) -> kl_log_level {
@@ -136,18 +147,17 @@ const fn event_level(event: u32) -> kl_log_level {
 
 /// # Safety
 /// As for [`action`].
-unsafe fn say(elector: *mut kl_elector, line: (kl_log_level, kl_log_code, u64, u64)) {
-    let inner = elector.cast::<Inner>();
+unsafe fn say(head: *mut Head, line: (kl_log_level, kl_log_code, u64, u64)) {
     // SAFETY: the object is live.
-    let Hook { call, user } = unsafe { (*inner).hook };
+    let Hook { call, user } = unsafe { (*head).hook };
     let Some(call) = call else { return };
     let (level, code, a, b) = line;
     // SAFETY: the object is live and no reference into it is held, so that whatever the hook does
     // to it is sound; the mark of being busy has every call on it refused. That the hook itself
     // can be called is the contract of `kl_elector_set_log`.
     unsafe {
-        (*inner).busy = 1;
+        (*head).busy = 1;
         call(user, level as u32, code as u32, a, b);
-        (*inner).busy = 0;
+        (*head).busy = 0;
     }
 }

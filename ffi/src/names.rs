@@ -2,7 +2,8 @@
 
 use core::ffi::c_char;
 
-use crate::action::{kl_action_kind, kl_event, kl_finish, kl_stop_reason, kl_trouble_kind};
+use crate::action::kl_action_kind;
+use crate::event::{kl_event, kl_finish, kl_readiness, kl_stop_reason, kl_trouble_kind};
 use crate::log::kl_log_code;
 use crate::status::{kl_code, kl_status};
 
@@ -43,6 +44,8 @@ pub extern "C" fn kl_status_name(number: kl_status) -> *const c_char {
         KL_ERR_REQUEST_TIMEOUT
         KL_ERR_JITTER
         KL_ERR_UNSUPPORTED
+        KL_ERR_INTERVAL
+        KL_ERR_NODE
     )
 }
 
@@ -75,6 +78,7 @@ pub extern "C" fn kl_event_name(number: u32) -> *const c_char {
         KL_EVENT_VERSION_WENT_BACK
         KL_EVENT_TROUBLE
         KL_EVENT_FINISHED
+        KL_EVENT_NODE_NOT_READY
         KL_EVENT_OTHER
     )
 }
@@ -107,6 +111,10 @@ pub extern "C" fn kl_trouble_name(number: u32) -> *const c_char {
         KL_TROUBLE_REFUSED
         KL_TROUBLE_TOO_LARGE
         KL_TROUBLE_LEASE_MISSING
+        KL_TROUBLE_NODE_MISSING
+        KL_TROUBLE_HELD_BY_ANOTHER
+        KL_TROUBLE_NOT_ALIVE
+        KL_TROUBLE_TIME_USED_UP
         KL_TROUBLE_BODY_EMPTY
         KL_TROUBLE_BODY_NOT_JSON
         KL_TROUBLE_BODY_TRUNCATED
@@ -131,7 +139,21 @@ pub extern "C" fn kl_finish_name(number: u32) -> *const c_char {
         KL_FINISH_NOT_HOLDER
         KL_FINISH_UNKNOWN
         KL_FINISH_FAILED
+        KL_FINISH_KEPT
+        KL_FINISH_DELETED
         KL_FINISH_OTHER
+    )
+}
+
+/// The name of a kl_readiness. NUL-terminated, static, never NULL; KL_UNKNOWN for
+/// any other number.
+#[unsafe(no_mangle)]
+pub extern "C" fn kl_readiness_name(number: u32) -> *const c_char {
+    name_of!(number: u32, kl_readiness:
+        KL_READINESS_UNSAID
+        KL_READINESS_READY
+        KL_READINESS_NOT_READY
+        KL_READINESS_UNKNOWN
     )
 }
 

@@ -8,7 +8,7 @@ use core::slice;
 
 use kubelease_core::text::utf8_length;
 
-use crate::elector::{Inner, MARK, kl_elector};
+use crate::object::{Head, Inner, Object};
 use crate::status::kl_code;
 use crate::text::kl_str;
 
@@ -182,39 +182,48 @@ pub(crate) const fn view_bytes(text: &[u8]) -> kl_str {
 /// The object in `storage`, to be asked.
 ///
 /// # Safety
-/// `storage` is NULL or points to a `kl_elector`, and no call that changes it runs for `'a`.
-pub(crate) unsafe fn live<'a>(storage: *const kl_elector) -> Result<&'a Inner, kl_code> {
+/// `storage` is NULL or points to an `O`, and no call that changes it runs for `'a`.
+pub(crate) unsafe fn live<'a, O: Object>(
+    storage: *const O,
+) -> Result<&'a Inner<O::Machine>, kl_code> {
     // SAFETY: passed on to the caller.
-    unsafe { check_live(storage)? };
-    // SAFETY: the mark says that `kl_elector_init` has written an `Inner` there; it fits by the
-    // assertions beside `Inner`. The caller vouches that nothing changes it.
-    Ok(unsafe { &*storage.cast::<Inner>() })
+    unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
+    // SAFETY: the mark says that the type's own init has written an `Inner` there; it fits by the
+    // contract of `Object`. The caller vouches that nothing changes it.
+    Ok(unsafe { &*storage.cast() })
 }
 
 /// The object in `storage`, to be changed.
 ///
 /// # Safety
-/// `storage` is NULL or points to a `kl_elector`, and no other call on it runs for `'a`.
-pub(crate) unsafe fn live_mut<'a>(storage: *mut kl_elector) -> Result<&'a mut Inner, kl_code> {
+/// `storage` is NULL or points to an `O`, and no other call on it runs for `'a`.
+pub(crate) unsafe fn live_mut<'a, O: Object>(
+    storage: *mut O,
+) -> Result<&'a mut Inner<O::Machine>, kl_code> {
     // SAFETY: passed on to the caller.
-    unsafe { check_live(storage)? };
+    unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
     // SAFETY: as in `live`, and the caller vouches that nothing else uses it.
-    Ok(unsafe { &mut *storage.cast::<Inner>() })
+    Ok(unsafe { &mut *storage.cast() })
 }
 
+/// One function for all objects.
+///
 /// # Safety
-/// `storage` is NULL or points to a `kl_elector`.
-unsafe fn check_live(storage: *const kl_elector) -> Result<(), kl_code> {
-    if storage.is_null() {
+/// `head` is NULL or points to the storage of an object, aligned as `is_aligned` says.
+unsafe fn check_live(
+    head: *const Head,
+    is_aligned: bool,
+    expected_mark: u32,
+) -> Result<(), kl_code> {
+    if head.is_null() {
         return Err(kl_code::KL_ERR_ARG);
     }
-    if !storage.is_aligned() {
+    if !is_aligned {
         return Err(kl_code::KL_ERR_STORAGE);
     }
-    let inner = storage.cast::<Inner>();
     // SAFETY: both members are plain numbers and lie inside the storage, whatever is in it.
-    let (mark, busy) = unsafe { ((*inner).mark, (*inner).busy) };
-    if mark != MARK {
+    let (mark, busy) = unsafe { ((*head).mark, (*head).busy) };
+    if mark != expected_mark {
         Err(kl_code::KL_ERR_NOT_INIT)
     } else if busy != 0 {
         Err(kl_code::KL_ERR_REENTRANT)

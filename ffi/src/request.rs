@@ -1,9 +1,10 @@
 //! [`kl_request`]: what to send, and its bytes from any offset.
 
 use kubelease_core::protocol::RequestId;
-use kubelease_core::wire::http::Method;
+use kubelease_core::wire::http::{Method, RequestHead};
 
 use crate::elector::kl_elector;
+use crate::object::Object;
 use crate::ptr::{self, Out, SizedOut, Versioned};
 use crate::status::{answer, kl_code, kl_status};
 use crate::text::kl_str;
@@ -74,30 +75,8 @@ pub unsafe extern "C" fn kl_elector_request(
     request_id: u32,
     request: *mut kl_request,
 ) -> kl_status {
-    answer(|| {
-        // SAFETY: the contract of the header.
-        let (out, inner) = unsafe { (SizedOut::new(request)?, ptr::live(elector)?) };
-        let head = inner
-            .session
-            .request_head(RequestId::from_number(request_id))?;
-        let method = match head.method {
-            Method::Get => kl_method::KL_METHOD_GET,
-            Method::Post => kl_method::KL_METHOD_POST,
-            Method::Put => kl_method::KL_METHOD_PUT,
-            Method::Patch => kl_method::KL_METHOD_PATCH,
-            Method::Delete => kl_method::KL_METHOD_DELETE,
-        };
-        out.write(&kl_request {
-            size: out.size(),
-            method: method as u32,
-            method_name: ptr::view(head.method.as_str()),
-            content_type: ptr::view(head.content_type.unwrap_or("")),
-            accept: ptr::view(head.accept),
-            target_len: head.target_length,
-            body_len: head.body_length,
-        });
-        Ok(())
-    })
+    // SAFETY: the contract of the header.
+    answer(|| unsafe { describe(elector, request_id, request) })
 }
 
 /// Writes part (a kl_request_part) of request request_id into buffer, from offset on, and says
@@ -121,16 +100,64 @@ pub unsafe extern "C" fn kl_elector_request_read(
 ) -> kl_status {
     answer(|| {
         // SAFETY: the contract of the header.
-        let (out, inner) = unsafe { (Out::new(written)?, ptr::live(elector)?) };
+        let (out, buffer) = unsafe { (Out::new(written)?, ptr::bytes_mut(buffer, capacity)?) };
         // SAFETY: the same.
-        let buffer = unsafe { ptr::bytes_mut(buffer, capacity)? };
-        let id = RequestId::from_number(request_id);
-        let count = match part {
-            1 => inner.session.write_target(id, offset, buffer)?,
-            2 => inner.session.write_body(id, offset, buffer)?,
-            _ => return Err(kl_code::KL_ERR_ARG),
-        };
-        out.write(count);
+        out.write(unsafe { read(elector, request_id, part, offset, buffer)? });
         Ok(())
+    })
+}
+
+/// # Safety
+/// The contract of the header.
+pub(crate) unsafe fn describe<O: Object>(
+    object: *const O,
+    request_id: u32,
+    request: *mut kl_request,
+) -> Result<(), kl_code> {
+    // SAFETY: passed on to the caller.
+    let (out, inner) = unsafe { (SizedOut::new(request)?, ptr::live(object)?) };
+    let head = inner
+        .session
+        .request_head(RequestId::from_number(request_id))?;
+    write_head(&out, &head);
+    Ok(())
+}
+
+/// One function for all objects.
+fn write_head(out: &SizedOut<kl_request>, head: &RequestHead) {
+    let method = match head.method {
+        Method::Get => kl_method::KL_METHOD_GET,
+        Method::Post => kl_method::KL_METHOD_POST,
+        Method::Put => kl_method::KL_METHOD_PUT,
+        Method::Patch => kl_method::KL_METHOD_PATCH,
+        Method::Delete => kl_method::KL_METHOD_DELETE,
+    };
+    out.write(&kl_request {
+        size: out.size(),
+        method: method as u32,
+        method_name: ptr::view(head.method.as_str()),
+        content_type: ptr::view(head.content_type.unwrap_or("")),
+        accept: ptr::view(head.accept),
+        target_len: head.target_length,
+        body_len: head.body_length,
+    });
+}
+
+/// # Safety
+/// The contract of the header.
+pub(crate) unsafe fn read<O: Object>(
+    object: *const O,
+    request_id: u32,
+    part: u32,
+    offset: usize,
+    buffer: &mut [u8],
+) -> Result<usize, kl_code> {
+    // SAFETY: passed on to the caller.
+    let inner = unsafe { ptr::live(object)? };
+    let id = RequestId::from_number(request_id);
+    Ok(match part {
+        1 => inner.session.write_target(id, offset, buffer)?,
+        2 => inner.session.write_body(id, offset, buffer)?,
+        _ => return Err(kl_code::KL_ERR_ARG),
     })
 }

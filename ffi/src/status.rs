@@ -1,6 +1,7 @@
 //! [`kl_status`]: what a call answers.
 
 use kubelease_core::elector::{ConfigError, TimingError};
+use kubelease_core::heartbeat::HeartbeatError;
 use kubelease_core::protocol::StaleRequest;
 use kubelease_core::session::RequestError;
 use kubelease_core::wire::path::PathError;
@@ -36,28 +37,36 @@ pub enum kl_code {
     KL_ERR_NAMESPACE = -9,
     /// config: the name is no DNS-1123 subdomain of at most 253 bytes.
     KL_ERR_NAME = -10,
-    /// config: the identity is not 1 to 253 bytes of UTF-8 without control characters, quotes
-    /// and backslashes.
+    /// config: the identity or holder is not 1 to 253 bytes of UTF-8 without control characters,
+    /// quotes and backslashes.
     KL_ERR_IDENTITY = -11,
     /// config: more than 4 labels, two with one key, one that kl_label_init has not filled, or one
     /// that Kubernetes refuses.
     KL_ERR_LABEL = -12,
     /// config: KL_WRITE_UPDATE without a keep buffer.
     KL_ERR_KEEP = -13,
-    /// config: lease_duration_ms is zero, is no whole number of seconds, or is less than 100 ms
-    /// longer than renew_deadline_ms.
+    /// config: lease_duration_ms is zero, is no whole number of seconds, or, of an elector, is less
+    /// than 100 ms longer than renew_deadline_ms.
     KL_ERR_LEASE_DURATION = -14,
     /// config: renew_deadline_ms is zero, or does not lie below lease_duration_ms.
     KL_ERR_RENEW_DEADLINE = -15,
     /// config: retry_period_ms is zero, or reaches renew_deadline_ms with its jitter.
     KL_ERR_RETRY_PERIOD = -16,
-    /// config: retry_period_ms + 2 * request_timeout_ms is more than renew_deadline_ms.
+    /// config: retry_period_ms + 2 * request_timeout_ms is more than renew_deadline_ms. Of a
+    /// heartbeat: its request timeout comes out as zero.
     KL_ERR_REQUEST_TIMEOUT = -17,
-    /// config: jitter_percent is above 500.
+    /// config: jitter_percent is above 500, or above 100 for a heartbeat.
     KL_ERR_JITTER = -18,
     /// config: what this version of the library does not know. The library is older than the
     /// header.
     KL_ERR_UNSUPPORTED = -19,
+    /// config: a beat that takes its whole request timeout would come after the Lease has run out:
+    /// interval_ms, its jitter and request_timeout_ms are together more than lease_duration_ms.
+    KL_ERR_INTERVAL = -20,
+    /// config: the node is no DNS-1123 subdomain of at most 253 bytes; its uid is not 1 to 40
+    /// visible characters without quotes and backslashes; or there is no node although node_uid,
+    /// KL_HEARTBEAT_OWNER_REQUIRED or KL_HEARTBEAT_WATCH_NODE wants one.
+    KL_ERR_NODE = -21,
 }
 
 /// Runs the body of an exported function.
@@ -130,6 +139,28 @@ impl From<TimingError> for kl_code {
             }
             TimingError::JitterTooLarge => Self::KL_ERR_JITTER,
             _ => Self::KL_ERR_ARG,
+        }
+    }
+}
+
+impl From<HeartbeatError> for kl_code {
+    fn from(error: HeartbeatError) -> Self {
+        match error {
+            HeartbeatError::LeaseDurationZero
+            | HeartbeatError::LeaseDurationNotWholeSeconds
+            | HeartbeatError::LeaseDurationTooLong => Self::KL_ERR_LEASE_DURATION,
+            HeartbeatError::IntervalZero | HeartbeatError::BeatTooLate => Self::KL_ERR_INTERVAL,
+            HeartbeatError::RequestTimeoutZero => Self::KL_ERR_REQUEST_TIMEOUT,
+            HeartbeatError::JitterTooLarge => Self::KL_ERR_JITTER,
+            HeartbeatError::HolderEmpty
+            | HeartbeatError::HolderTooLong
+            | HeartbeatError::HolderCharacter => Self::KL_ERR_IDENTITY,
+            HeartbeatError::NodeNameMalformed
+            | HeartbeatError::NodeUidMalformed
+            | HeartbeatError::NodeUidWithoutNode
+            | HeartbeatError::OwnerRequiredWithoutNode
+            | HeartbeatError::WatchWithoutNode => Self::KL_ERR_NODE,
+            HeartbeatError::LivenessTtlZero | _ => Self::KL_ERR_ARG,
         }
     }
 }

@@ -27,6 +27,8 @@ enum UpdateForm {
 }
 
 impl<'a> Store<'a> {
+    /// In line, whoever makes it: a store is large, and so is made in its place.
+    #[inline(always)]
     pub(super) fn new(update: UpdateMode<'a>) -> Self {
         let (keep, patch_when_too_large) = match update {
             UpdateMode::MergePatch => (None, true),

@@ -1,0 +1,65 @@
+//! What lies in the storage of every object.
+
+use kubelease_core::machine::Machine;
+use kubelease_core::session::Session;
+
+use crate::health::Tally;
+use crate::log::Hook;
+use crate::status::kl_code;
+
+/// A C type that is the storage of an object.
+///
+/// # Safety
+/// It is at least as large as an [`Inner`] of its machine and aligned like it, which a constant
+/// beside each checks, and no other type has its mark.
+pub(crate) unsafe trait Object: Sized {
+    /// The machine that lies in it.
+    type Machine: Machine + 'static;
+    /// Stands in an object that was initialised: neither zeros nor ones, nor text.
+    const MARK: u32;
+}
+
+/// What all objects begin with.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// [`Object::MARK`] in an object that was initialised.
+    pub(crate) mark: u32,
+    /// Not zero while the log hook runs.
+    pub(crate) busy: u32,
+    pub(crate) hook: Hook,
+    pub(crate) tally: Tally,
+}
+
+impl Head {
+    pub(crate) const fn new(mark: u32) -> Self {
+        Self {
+            mark,
+            busy: 0,
+            hook: Hook::NONE,
+            tally: Tally::NEW,
+        }
+    }
+}
+
+/// What lies in the storage.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Inner<M> {
+    pub(crate) head: Head,
+    pub(crate) session: Session<'static, M>,
+}
+
+/// The place of an object in storage of `size` bytes.
+pub(crate) fn place<O: Object>(
+    storage: *mut O,
+    size: usize,
+) -> Result<*mut Inner<O::Machine>, kl_code> {
+    if storage.is_null() {
+        return Err(kl_code::KL_ERR_ARG);
+    }
+    if size < size_of::<Inner<O::Machine>>() || !storage.is_aligned() {
+        return Err(kl_code::KL_ERR_STORAGE);
+    }
+    Ok(storage.cast())
+}
