@@ -20,10 +20,9 @@ mod process;
 
 use core::error::Error;
 use core::time::Duration;
-use std::time::Instant;
 
 use kubelease::{Connection, Counters, Fleet, FleetLease, HeartbeatConfig, Retire};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use judge::Judge;
 use options::Options;

@@ -451,6 +451,7 @@ fn a_machine_that_never_reads_does_not_keep_the_session_from_answering() {
         },
         answers: 0,
     };
+    assert_eq!(machine.owner(), None, "it names none");
     let mut keep = [0; 64];
     let mode = UpdateMode::Update {
         keep: &mut keep,

@@ -57,7 +57,7 @@ impl Judge {
         println!("\nWhat the server saw:\n{text}");
         let figure = |name: &str| -> Result<f64, Box<dyn Error>> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
-            Ok(line.ok_or(format!("no {name}"))?.trim().parse()?)
+            Ok(line.ok_or_else(|| format!("no {name}"))?.trim().parse()?)
         };
         let patience = PATIENCE.max(options.interval * 4).as_secs_f64();
         if figure("leases seen:")? < f64::from(options.leases) {
@@ -114,7 +114,7 @@ impl Seen {
         self.requests += 1;
         self.connections.insert(request.connection);
         *self.tenths.entry(request.at.as_millis() / 100).or_default() += 1;
-        let hangs = self.requests % HANGS == 0;
+        let hangs = self.requests.is_multiple_of(HANGS);
         match request.method.as_str() {
             "POST" => *self.creations.entry(request.at.as_secs()).or_default() += 1,
             "DELETE" => self.deletions += 1,

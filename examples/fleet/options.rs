@@ -32,7 +32,9 @@ impl Options {
                 "--restart" => options.restarts = true,
                 "--serve" => options.serves = true,
                 _ => {
-                    let value = arguments.next().ok_or(format!("{option} wants a value"))?;
+                    let value = arguments
+                        .next()
+                        .ok_or_else(|| format!("{option} wants a value"))?;
                     options.set(&option, value)?;
                 }
             }
