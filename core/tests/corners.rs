@@ -359,8 +359,14 @@ fn a_machine_that_is_lent_does_what_it_does_at_home() {
         lent.handle_failure(at(1), first, mine).unwrap();
         home.handle_failure(at(1), first, theirs).unwrap();
         assert_eq!(lent.in_flight_id(), home.in_flight_id());
-        for _ in 0..POLLS_MAX {
-            assert_eq!(lent.poll_action(at(9_000)), home.poll_action(at(9_000)));
+        let quiet = Action::WaitUntil(home.quiet_until());
+        let mut last = None;
+        for now in [2, 9_000].map(at) {
+            for _ in 0..POLLS_MAX {
+                last = Some(lent.poll_action(now));
+                assert_eq!(last, Some(home.poll_action(now)));
+            }
+            assert_eq!(last == Some(quiet), now == at(2), "{last:?} at {now:?}");
         }
         let second = home.in_flight_id().unwrap();
         assert_ne!(first, second);
