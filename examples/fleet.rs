@@ -81,7 +81,7 @@ async fn run(options: &Options, url: &str, length: Duration) -> Result<(), Box<d
     }
     let (counters, took) = (fleet.counters(), begun.elapsed());
     table(&counters, took, &before, options.leases);
-    let end = fleet.shutdown(Retire::Keep, Duration::from_secs(5)).await;
+    let end = fleet.shutdown(Retire::Keep, Duration::from_secs(15)).await;
     if end.left > 0 || counters.oldest_age > PATIENCE.max(options.interval * 4) {
         return Err(format!("{} leases left, oldest {:?}", end.left, counters.oldest_age).into());
     }

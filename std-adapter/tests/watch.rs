@@ -8,8 +8,9 @@ use kubelease::testing::{ApiServer, CannedAnswer, Fault, LoggedRequest, Rule};
 use kubelease::{Handle, Timing};
 use support::{candidate, instant, until};
 
-/// What a takeover by watch may take on a busy machine; by reading it would be seconds.
-const AT_ONCE: Duration = Duration::from_millis(100);
+/// What a takeover by watch may take on a machine that is busy with other tests; on an idle one it
+/// takes a few milliseconds. That nothing was read for it is asserted beside it.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 fn is_watch(request: &LoggedRequest) -> bool {
     request.method == "GET" && request.query.contains("watch=1")
@@ -34,7 +35,7 @@ async fn pair(server: &ApiServer) -> (Handle, Handle) {
 }
 
 #[tokio::test]
-async fn a_release_is_taken_over_within_100_ms() {
+async fn a_release_is_taken_over_at_once_and_without_a_look() {
     let server = ApiServer::start().expect("it starts");
     let (leader, standby) = pair(&server).await;
     let begun = instant();
