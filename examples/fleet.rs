@@ -7,6 +7,7 @@
 //! The API server for tests runs as a process of its own. One in a hundred requests hangs there,
 //! and one lease is deleted half-way. The run fails where any lease went 40 s without a write, the
 //! busiest tenth of a second had more than three times the mean, or the deleted lease is not back.
+//! With `--in-flight N` more requests than 64 may be in flight, as a hundred thousand leases need.
 //! With `--restart` a second fleet follows over the leases of the first, which must not create or
 //! delete any. With `--server URL` it beats in the namespace `default` of that server instead,
 //! which must be asked what it saw.
@@ -68,6 +69,7 @@ async fn run(options: &Options, url: &str, length: Duration) -> Result<(), Box<d
         .connection(Connection::to(url))
         .namespace("default")
         .config(config)
+        .max_in_flight(options.in_flight)
         .start()?;
     let before = Usage::now();
     for index in 0..options.leases {

@@ -9,6 +9,9 @@ pub(crate) struct Options {
     pub(crate) leases: u32,
     pub(crate) interval: Duration,
     pub(crate) length: Duration,
+    /// With one request in a hundred hanging for 5 s, a hundredth of five times the requests a
+    /// second hang at any moment: what is in flight has to be well above that.
+    pub(crate) in_flight: usize,
     pub(crate) server: Option<String>,
     pub(crate) restarts: bool,
     /// Whether this process is the server's.
@@ -23,6 +26,7 @@ impl Options {
             leases: 1000,
             interval: Duration::from_secs(10),
             length: Duration::from_secs(30),
+            in_flight: 64,
             server: None,
             restarts: false,
             serves: false,
@@ -47,6 +51,7 @@ impl Options {
             "--leases" => self.leases = value.parse()?,
             "--interval" => self.interval = seconds(&value)?,
             "--for" => self.length = seconds(&value)?,
+            "--in-flight" => self.in_flight = value.parse()?,
             "--server" => self.server = Some(value),
             _ => return Err(format!("unknown option {option}").into()),
         }
