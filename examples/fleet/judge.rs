@@ -69,7 +69,9 @@ impl Judge {
         if figure("busiest 100 ms against the mean:")? > 3.0 {
             return Err("the load is not even".into());
         }
-        if figure("the deleted lease is back:")? < 1.0 {
+        // It is found gone by its next beat, for which a shorter run has no time.
+        let is_due = options.length > options.interval * 2 + Duration::from_secs(5);
+        if is_due && figure("the deleted lease is back:")? < 1.0 {
             return Err("the deleted lease is not back".into());
         }
         let creates = if options.restarts {
