@@ -5,13 +5,12 @@
 //! is made from these files. Rules that hold for all of them are at the top of that header
 //! (`ffi/cbindgen.toml`). Names are those of C, so that a search finds both sides.
 //!
-//! One file for each C type. What both objects do is written once, for any [`Object`], beside the
-//! elector's function. `ptr` has all that reads or writes through a caller's pointer.
+//! One file for each C type. What both objects do is written once, for any `object::Object`, beside
+//! the elector's function. `ptr` has all that reads or writes through a caller's pointer.
 //!
 //! [`Session`]: kubelease_core::session::Session
 //! [`Elector`]: kubelease_core::elector::Elector
 //! [`Heartbeat`]: kubelease_core::heartbeat::Heartbeat
-//! [`Object`]: object::Object
 #![no_std]
 #![allow(
     non_camel_case_types,
