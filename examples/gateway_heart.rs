@@ -1,5 +1,5 @@
-//! A gateway in C beats for its Node: through a crash, a restart, a Node that is registered anew, an
-//! end, and work that hangs. What the API server saw of it is judged as the node controller would.
+//! A gateway in C beats for its Node: through a crash, a restart, a Node that is registered anew,
+//! an end, and work that hangs. What the API server saw of it is judged.
 //!
 //! ```text
 //! make -C examples/c heartbeat_curl

@@ -153,7 +153,8 @@ static bool begin(int count, char **arguments)
     kl_heartbeat_config_default(&config, sizeof config);
     config.flags = KL_HEARTBEAT_AT_ONCE | (node != NULL ? KL_HEARTBEAT_WATCH_NODE : 0u);
     config.node = gateway_text(node);
-    config.namespace_ = gateway_text(namespace_ != NULL ? namespace_ : home != NULL ? home : "default");
+    home = namespace_ != NULL ? namespace_ : home;
+    config.namespace_ = gateway_text(home != NULL ? home : "default");
     config.name = gateway_text(lease != NULL ? lease : self);
     config.holder = gateway_text(gateway_name);
     config.write = KL_WRITE_UPDATE;
