@@ -25,8 +25,8 @@ use crate::task::{KEEP_MAX, REQUEST_MAX};
 /// What a handle asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
-    /// The host was alive then.
-    Alive(Instant),
+    /// The host is alive; when, is what is shared.
+    Alive,
     Retire(Retire),
 }
 
@@ -138,9 +138,14 @@ impl Host<Heart> for Publisher {
         // Where there are none any more the handle is gone, and this task with it in a moment.
         while let Poll::Ready(Some(call)) = self.calls.poll_recv(context) {
             match call {
-                // A task that stood still must not take an old sign of life for a new one.
-                Call::Alive(at) if is_stale(heart, at, now) => continue,
-                Call::Alive(_) => heart.alive(now),
+                Call::Alive => {
+                    // A task that stood still must not take an old sign of life for a new one.
+                    let at = self.shared.take_alive();
+                    if at.is_none_or(|at| is_stale(heart, at, now)) {
+                        continue;
+                    }
+                    heart.alive(now);
+                }
                 Call::Retire(how) => heart.retire(now, how),
             }
             return Poll::Ready(());
