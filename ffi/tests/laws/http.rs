@@ -88,7 +88,7 @@ pub(crate) fn line(event: WatchEvent<'_>) -> String {
             return "<".to_owned();
         }
     };
-    format!("\n{{\"type\":\"{kind}\",\"object\":{object}}}")
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }
 
 /// A Node as its uid and readiness say.
