@@ -219,7 +219,8 @@ static void poll(void)
     if (action.kind == KL_ACTION_EVENT && action.event == KL_EVENT_STARTED_LEADING)
         require(kl_elector_leading_until(&elector) != 0);
     uint64_t until = kl_elector_leading_until(&elector);
-    require(!kl_elector_is_leading(&elector, until) && !kl_elector_is_leading(&elector, UINT64_MAX));
+    require(!kl_elector_is_leading(&elector, until));
+    require(!kl_elector_is_leading(&elector, UINT64_MAX));
 }
 
 /* What only an elector has. */

@@ -105,7 +105,10 @@ fn about_node(record: NodeRecord<'_>) -> String {
 
 /// References that say this of `node`.
 fn owners(owners: Owners, node: Option<NodeRef<'_>>) -> Value {
-    let reference = |kind: &str, name: &str, uid: &str| json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid});
+    let reference = |kind: &str, name: &str, uid: &str| {
+        let version = "v1";
+        json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid})
+    };
     let mut references = Vec::new();
     if owners.has_others {
         references.push(reference("Pod", "other", "p1"));
