@@ -29,7 +29,7 @@ const FOLDERS: &[&str] = &[
     "std-adapter/src/connection",
 ];
 
-/// The numbers that names of tests in all folders begin with, where `is_number` says that it is one.
+/// The numbers that tests' names begin with, where `is_number` says that it is one.
 fn tested(sources: &[Source], is_number: impl Fn(&str) -> bool) -> BTreeSet<String> {
     tested_in(FOLDERS, sources, is_number)
 }
