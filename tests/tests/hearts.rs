@@ -90,6 +90,28 @@ fn a_final_beat_makes_no_lease_and_takes_none() {
 }
 
 #[test]
+fn the_lease_of_somebody_who_is_obeyed_is_not_ended() {
+    for how in [Retire::Delete, Retire::FinalBeat] {
+        let theirs = || held_by("B", 3).duration(40);
+        let mut h = heart(STEADY, HEART);
+        at!(h, 0 => ["GET"]);
+        at!(h, 0, theirs() => ["Trouble HeldByAnother update", "wait 10000"]);
+        at!(h, 1_000, how => ["GET"]);
+        at!(h, 1_000, theirs() => ["Finished NotHolder", "Done"]);
+    }
+}
+
+#[test]
+fn a_lease_that_nobody_holds_is_not_deleted() {
+    let mut h = heart(STEADY, HEART);
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, held_by("", 3) => ["PUT 3 acquire"]);
+    at!(h, 0, Reply::Throttled => ["wait 1000"]);
+    at!(h, 500, Retire::Delete => ["GET"]);
+    at!(h, 500, held_by("", 3) => ["Finished NotHolder", "Done"]);
+}
+
+#[test]
 fn the_end_can_be_shortened_and_turned_into_a_deletion() {
     let mut h = beating(STEADY);
     at!(h, 3_000, Retire::FinalBeat => ["PUT 2 renew"]);

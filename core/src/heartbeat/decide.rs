@@ -2,7 +2,7 @@
 
 use core::borrow::Borrow;
 
-use super::state::{Seen, State};
+use super::state::{Seen, Standing, State};
 use super::{Heartbeat, HeartbeatConfig};
 use crate::lease::OwnerState;
 use crate::protocol::TroubleKind;
@@ -89,7 +89,14 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn retiring(&self, deletes: bool) -> Act {
-        if self.known.must_read || self.known.seen != Seen::Lease {
+        let is_known = !self.known.must_read && self.known.seen == Seen::Lease;
+        // Somebody else's, who is obeyed, is only looked at: that look ends it.
+        let may_end = if deletes {
+            self.known.standing == Standing::Mine
+        } else {
+            !self.is_held_by_another()
+        };
+        if !is_known || !may_end {
             Act::Read
         } else if deletes {
             Act::Delete

@@ -36,6 +36,8 @@ pub struct HeartBook {
     retired: Option<Retire>,
     is_finished: bool,
     owners: Owners,
+    /// Whether the lease that was read or written last names this heart.
+    names_it: bool,
 }
 
 impl HeartBook {
@@ -62,6 +64,7 @@ impl HeartBook {
                 node: OwnerState::Absent,
                 has_others: false,
             },
+            names_it: false,
         }
     }
 
@@ -111,6 +114,10 @@ impl HeartBook {
         assert!(
             sent.deletes.is_none() || self.retired == Some(Retire::Delete),
             "a deletion that nobody asked for"
+        );
+        assert!(
+            sent.deletes.is_none() || self.names_it,
+            "a deletion of a lease that is not its own"
         );
         let conditions = [
             sent.deletes.as_deref(),
@@ -165,6 +172,7 @@ impl HeartBook {
     fn saw(&mut self, record: &LeaseRecord) {
         self.owners = record.owners;
         let spec = record.spec.as_ref();
+        self.names_it = spec.is_some_and(|spec| spec.holder.matches(self.identity.holder));
         let Some(time) = spec.and_then(|spec| spec.renew_time.timestamp()) else {
             return;
         };
@@ -250,6 +258,7 @@ impl Ledger<Heart> for HeartBook {
         if is_mine && carried != Some(&record.version.resource_version) {
             self.last_beat = Some(flight.sent_at);
             self.owners = record.owners;
+            self.names_it = true;
         }
     }
 
