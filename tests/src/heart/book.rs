@@ -75,6 +75,14 @@ impl HeartBook {
         self.alive_until = ttl.map(|ttl| self.largest.saturating_add(ttl));
     }
 
+    /// The host said at `now` that it was alive at `at`.
+    pub fn alive_since(&mut self, now: Instant, at: Instant) {
+        <Self as Ledger<Heart>>::pass_time(self, now);
+        let ttl = self.config.liveness_ttl;
+        let until = ttl.map(|ttl| at.min(self.largest).saturating_add(ttl));
+        self.alive_until = self.alive_until.max(until);
+    }
+
     /// The host ended the heartbeat.
     pub const fn retire(&mut self, how: Retire) {
         if !self.is_finished {
