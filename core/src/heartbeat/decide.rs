@@ -89,14 +89,10 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn retiring(&self, deletes: bool) -> Act {
-        let is_known = !self.known.must_read && self.known.seen == Seen::Lease;
-        // Somebody else's, who is obeyed, is only looked at: that look ends it.
-        let may_end = if deletes {
-            self.known.standing == Standing::Mine
-        } else {
-            !self.is_held_by_another()
-        };
-        if !is_known || !may_end {
+        // Who waits for somebody else's lease leaves it alone, if it is that still.
+        let is_another = self.known.standing != Standing::Mine;
+        let is_theirs = is_another && (deletes || self.is_held_by_another());
+        if self.known.must_read || self.known.seen != Seen::Lease || is_theirs {
             Act::Read
         } else if deletes {
             Act::Delete
