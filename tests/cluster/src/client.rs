@@ -70,8 +70,8 @@ impl Client {
         self.send(method, target, body, kind).await
     }
 
-    /// Gives each line of an answer to `each` as it comes, such as the events of a watch, to the end
-    /// of the connection.
+    /// Gives each line of an answer to `each` as it comes, such as the events of a watch, to the
+    /// end of the connection.
     pub async fn lines(&self, target: &str, mut each: impl FnMut(&str)) {
         let request = self.http.get(format!("{}{target}", self.server));
         let request = request.bearer_auth(&self.token).timeout(DAY);

@@ -209,7 +209,8 @@ impl Device {
         (process, since(begun))
     }
 
-    /// Waits until the Node is Ready and has no taints. For who does not say so by himself, this does.
+    /// Waits until the Node is Ready and has no taints. For who does not say so by himself, this
+    /// does.
     ///
     /// # Panics
     /// Where it takes too long.

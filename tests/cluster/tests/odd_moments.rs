@@ -315,6 +315,21 @@ async fn a_connection_that_was_idle_for_more_than_90_s_costs_no_request() {
     assert_eq!(handle.shutdown().await, Ok(Finish::Released));
 }
 
+/// SIGTERM to the server, and another in its place as soon as it takes no new connections. It goes
+/// on for those that it has.
+async fn replace_api(cluster: &Cluster) -> Part {
+    let ending = cluster.api().set_aside("ending-api");
+    ending.terminate();
+    until("no new connections", LONG, async || {
+        let client = cluster.admin();
+        client.ask("GET", "/livez", "").await.status == 0
+    })
+    .await;
+    cluster.api().start();
+    cluster.wait_until_serving().await;
+    ending
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "wants a cluster: tests/cluster/run"]
 async fn a_watch_that_goes_on_at_a_server_that_ends_tells_what_is_written_at_the_next_one() {
@@ -343,14 +358,7 @@ async fn a_watch_that_goes_on_at_a_server_that_ends_tells_what_is_written_at_the
     ];
     let sent = [second.requests_sent(), third.requests_sent()];
 
-    let ending = cluster.api().set_aside("ending-api");
-    ending.terminate();
-    until("no new connections", LONG, async || {
-        cluster.admin().ask("GET", "/livez", "").await.status == 0
-    })
-    .await;
-    cluster.api().start();
-    cluster.wait_until_serving().await;
+    let ending = replace_api(&cluster).await;
     let before = first.leading_until();
     until("a renewal", LONG, async || first.leading_until() > before).await;
     assert!(ending.is_running(), "the watches have ended with it");
