@@ -1,4 +1,4 @@
-//! Puts each fault of the table into a copy of the elector, and fails if one is not found.
+//! Puts each fault of the tables into a copy of the core, and fails if one is not found.
 //!
 //! ```text
 //! mutants [--only WORD]...    those whose name has WORD in it
@@ -62,9 +62,16 @@ fn try_all(mutants: &[&Mutant]) -> Result<usize, String> {
     let place = place(&root);
     let begun = begin();
     let first = Workshop::new(&root, &place.join("0")).map_err(|error| error.to_string())?;
-    match first.try_out(None)? {
-        Trial::Survived(words) => println!("{:>5} s  {:46} {words}", since(begun), "no fault"),
-        Trial::Killed(words) => return Err(format!("the elector itself did not pass: {words}")),
+    for of_hearts in [true, false] {
+        if !mutants.iter().any(|it| it.is_of_hearts() == of_hearts) {
+            continue;
+        }
+        match first.try_sound(of_hearts)? {
+            Trial::Survived(words) => println!("{:>5} s  {:46} {words}", since(begun), "no fault"),
+            Trial::Killed(words) => {
+                return Err(format!("without a fault it did not pass: {words}"));
+            }
+        }
     }
     let left = Mutex::new(mutants.iter());
     let next = || left.lock().ok()?.next();
@@ -73,7 +80,7 @@ fn try_all(mutants: &[&Mutant]) -> Result<usize, String> {
         while let Some(mutant) = next() {
             let begun = begin();
             let trial = workshop
-                .try_out(Some(mutant))
+                .try_out(mutant)
                 .map_err(|error| format!("{}: {error}", mutant.name))?;
             let words = match trial {
                 Trial::Killed(words) => words,

@@ -3,7 +3,7 @@
 use super::Mutant;
 
 /// All of them.
-pub const HEARTS: [Mutant; 23] = [
+pub const HEARTS: [Mutant; 22] = [
     // Times.
     Mutant {
         name: "heart: two beats of one moment are alike",
@@ -174,15 +174,10 @@ pub const HEARTS: [Mutant; 23] = [
         name: "heart: a look for the owner is look enough",
         breaks: "NodeNotReady is said until the Node is ready",
         file: "heartbeat/looks.rs",
-        find: "self.owes_look = is_down && self.known.seen != Seen::Lease;",
-        replace: "self.owes_look = false;",
-    },
-    Mutant {
-        name: "heart: a look that got lost is forgotten",
-        breaks: "the next beat is followed by one",
-        file: "heartbeat/looks.rs",
-        find: "        } else {
-            self.owes_look |= self.must_look;",
-        replace: "        } else {",
+        find: "        if self.owes_look {
+            return;",
+        replace: "        if core::mem::take(&mut self.owes_look) {
+            self.readiness = readiness;
+            return;",
     },
 ];

@@ -68,17 +68,19 @@ impl Workshop {
         Ok(other)
     }
 
-    /// Tries the elector as it is, or with a fault in it.
+    /// Tries the elector, or the heart, as it is.
+    ///
+    /// # Errors
+    /// Where it does not build.
+    pub fn try_sound(&self, of_hearts: bool) -> Result<Trial, String> {
+        self.run_judges(of_hearts)
+    }
+
+    /// Tries it with a fault in it.
     ///
     /// # Errors
     /// Where the fault does not fit the source, or what comes out does not build.
-    pub fn try_out(&self, mutant: Option<&Mutant>) -> Result<Trial, String> {
-        let Some(mutant) = mutant else {
-            return match self.run_judges(true)? {
-                Trial::Survived(_) => self.run_judges(false),
-                Trial::Killed(words) => Ok(Trial::Killed(words)),
-            };
-        };
+    pub fn try_out(&self, mutant: &Mutant) -> Result<Trial, String> {
         let file = Path::new("core/src").join(mutant.file);
         let source = fs::read_to_string(self.source.join(&file)).map_err(told)?;
         fs::write(self.copy.join(&file), mutant.put_into(&source)?).map_err(told)?;
