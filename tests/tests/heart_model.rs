@@ -40,7 +40,7 @@ fn holds(name: &str, bounds: Bounds) {
 }
 
 #[test]
-fn a_lone_heart_whose_lease_is_deleted_and_whose_node_is_registered_anew() {
+fn model_of_a_lone_heart_whose_lease_is_deleted_and_whose_node_is_registered_anew() {
     holds(
         "registered anew",
         Bounds {
@@ -54,7 +54,7 @@ fn a_lone_heart_whose_lease_is_deleted_and_whose_node_is_registered_anew() {
 }
 
 #[test]
-fn a_lone_heart_that_dies_and_whose_connections_break() {
+fn model_of_a_lone_heart_that_dies_and_whose_connections_break() {
     holds(
         "dies",
         Bounds {
@@ -68,7 +68,7 @@ fn a_lone_heart_that_dies_and_whose_connections_break() {
 }
 
 #[test]
-fn a_heart_that_is_retired_at_any_moment() {
+fn model_of_a_heart_that_is_retired_at_any_moment() {
     holds(
         "retired",
         Bounds {
@@ -82,7 +82,7 @@ fn a_heart_that_is_retired_at_any_moment() {
 }
 
 #[test]
-fn two_processes_of_one_name() {
+fn model_of_two_processes_of_one_name() {
     holds(
         "twins",
         Bounds {
