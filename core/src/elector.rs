@@ -33,6 +33,7 @@ use crate::monotonic::{Monotonic, Step};
 use crate::prng::Prng;
 use crate::protocol::{
     Action, Event, Failure, Output, Request, RequestId, Response, StaleRequest, StopReason,
+    WatchEvent,
 };
 use crate::renewal_clock::RenewalClock;
 use crate::time::{Duration, Instant, Now};
@@ -468,5 +469,18 @@ impl Machine for Elector<'_> {
 
     fn in_flight_id(&self) -> Option<RequestId> {
         self.slot.pending().map(|pending| pending.id)
+    }
+
+    /// By the hooks: one that does not watch has no watch in flight, either.
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        match self.watching.hooks {
+            Some(hooks) => (hooks.line)(self, now, id, event),
+            None => Err(StaleRequest),
+        }
     }
 }

@@ -6,9 +6,9 @@ use crate::clock::{self, KL_NEVER, kl_now};
 use crate::elector::kl_elector;
 use crate::event::flat_event;
 use crate::log;
-use crate::object::Object;
+use crate::object::Handle;
 use crate::ptr::{self, SizedOut, Versioned};
-use crate::status::{answer, kl_code, kl_status};
+use crate::status::{answer, kl_status};
 
 /// Values of kl_action.kind. Others may come in a later version: poll again on them.
 #[repr(u32)]
@@ -79,32 +79,31 @@ pub unsafe extern "C" fn kl_elector_poll(
     action: *mut kl_action,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { poll(elector, now, action) })
+    unsafe { poll(Handle::new(elector), now, action) }
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn poll<O: Object>(
-    object: *mut O,
-    now: *const kl_now,
-    action: *mut kl_action,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (now, out) = unsafe { (clock::now(now)?, SizedOut::new(action)?) };
-    // SAFETY: the same.
-    let inner = unsafe { ptr::live_mut(object)? };
-    let action = inner.session.poll(now);
-    if let Action::Cancel(_) = action {
-        inner.head.tally.failed();
-    }
-    let flat = kl_action {
-        size: out.size(),
-        ..flat(action)
-    };
-    out.write(&flat);
-    // SAFETY: `inner` is not used any more.
-    unsafe { log::action(object.cast(), &flat) };
-    Ok(())
+#[inline(never)]
+pub(crate) unsafe fn poll(object: Handle, now: *const kl_now, action: *mut kl_action) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (now, out) = unsafe { (clock::now(now)?, SizedOut::new(action)?) };
+        // SAFETY: the same.
+        let inner = unsafe { ptr::any(object)? };
+        let action = inner.session.poll(now);
+        if let Action::Cancel(_) = action {
+            inner.head.tally.failed();
+        }
+        let flat = kl_action {
+            size: out.size(),
+            ..flat(action)
+        };
+        out.write(&flat);
+        // SAFETY: `inner` is not used any more.
+        unsafe { log::action(object.head(), &flat) };
+        Ok(())
+    })
 }
 
 pub(crate) const NOTHING: kl_action = kl_action {

@@ -4,7 +4,7 @@ mod node;
 mod owned;
 
 use self::owned::Beside;
-pub(crate) use self::owned::Content;
+pub(crate) use self::owned::{Content, NODE_WIRE, NodeWire};
 use super::http::Headers;
 use super::json_reader::{JsonReader, Sink, Want};
 use super::keep::{Keep, Part};

@@ -3,21 +3,10 @@
 use super::json_reader::{hex_value, unescape};
 use super::json_writer::ByteWriter;
 use super::keep::{Keep, Part};
-use super::owner::{OWNER_REFERENCES, OwnerWriting};
+use super::owner::{OWNER_REFERENCES, WriteOwners};
 use super::path::LeasePath;
-use crate::lease::{Label, LeaseSpec, RecordSpec, Version};
+use crate::lease::{Label, LeaseSpec, NodeRef, RecordSpec, Version};
 use crate::protocol::Changes;
-
-/// The body of a request.
-#[derive(Debug)]
-pub(crate) enum Body<'r> {
-    /// None.
-    Nothing,
-    /// A Lease, whole or in part.
-    Lease(LeaseBody<'r>),
-    /// The conditions of a deletion.
-    Delete { version: &'r Version },
-}
 
 /// A Lease, or a merge patch (RFC 7386) of one.
 #[derive(Debug)]
@@ -27,7 +16,7 @@ pub(crate) struct LeaseBody<'r> {
     /// The spec that was read, for what `spec` leaves as it is: of a whole Lease that is put back.
     pub(crate) read: Option<&'r RecordSpec>,
     pub(crate) labels: &'r [Label<'r>],
-    pub(crate) owner: Option<OwnerWriting<'r>>,
+    pub(crate) owner: Option<(NodeRef<'r>, WriteOwners)>,
     /// The condition, where there is one.
     pub(crate) version: Option<&'r Version>,
     /// What a patch changes; a whole Lease has all.
@@ -37,23 +26,16 @@ pub(crate) struct LeaseBody<'r> {
     pub(crate) keep: Option<&'r Keep<'r>>,
 }
 
-impl Body<'_> {
-    /// Writes it.
-    pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
-        match self {
-            Self::Nothing => {}
-            Self::Lease(lease) => lease.write(out),
-            Self::Delete { version } => {
-                out.put(b"{\"preconditions\":{");
-                write_version(out, version, true);
-                out.put(b"}}");
-            }
-        }
-    }
+/// Writes the conditions of a deletion.
+pub(crate) fn write_preconditions(out: &mut ByteWriter<'_>, version: &Version) {
+    out.put(b"{\"preconditions\":{");
+    write_version(out, version, true);
+    out.put(b"}}");
 }
 
 impl LeaseBody<'_> {
-    fn write(&self, out: &mut ByteWriter<'_>) {
+    /// Writes it.
+    pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
         if self.is_patch {
             out.put(b"{\"metadata\":{");
         } else {
@@ -68,8 +50,8 @@ impl LeaseBody<'_> {
             write_version(out, version, !self.is_patch);
         }
         write_labels(out, self.labels, self.keep);
-        if let Some(owner) = &self.owner {
-            owner.write(self.keep, out);
+        if let Some((owner, write_owners)) = self.owner {
+            write_owners(owner, self.keep, out);
         }
         write_kept(out, self.keep, Part::Metadata, self.owner.is_some());
         out.put(b"},\"spec\":{");
@@ -217,7 +199,7 @@ mod tests {
     use crate::lease::{ResourceVersion, Uid};
     use crate::timestamp::Timestamp;
 
-    fn written(body: &Body<'_>) -> String {
+    fn written(body: &LeaseBody<'_>) -> String {
         let mut buffer = [0; 1_024];
         let mut out = ByteWriter::new(&mut buffer, 0);
         body.write(&mut out);
@@ -251,7 +233,7 @@ mod tests {
     fn members_that_are_none_are_left_out() {
         let path = LeasePath::new("ns", "a").unwrap();
         assert_eq!(
-            written(&Body::Lease(body(&path))),
+            written(&body(&path)),
             concat!(
                 r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","#,
                 r#""metadata":{"name":"a","namespace":"ns"},"spec":{"holderIdentity":"é\u0001","#,
@@ -268,10 +250,10 @@ mod tests {
                 uid: Uid::try_from(uid).unwrap(),
                 resource_version: ResourceVersion::try_from("5").unwrap(),
             };
-            let put = Body::Lease(LeaseBody {
+            let put = LeaseBody {
                 version: Some(&version),
                 ..body(&path)
-            });
+            };
             assert!(written(&put).contains(expected), "{}", written(&put));
         }
     }

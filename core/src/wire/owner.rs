@@ -173,29 +173,11 @@ impl OwnerScan {
     }
 }
 
-/// An owner to write. It brings its own writer, so that a program whose machines name no owner
-/// has no code for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnerWriting<'r> {
-    node: NodeRef<'r>,
-    write: fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>),
-}
+/// Writes the member, with all other owners that were kept. It is called by a pointer, so that a
+/// program whose machines name no owner has no code for it.
+pub(crate) type WriteOwners = fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>);
 
-impl<'r> OwnerWriting<'r> {
-    pub(crate) fn new(node: NodeRef<'r>) -> Self {
-        Self {
-            node,
-            write: write_owners,
-        }
-    }
-
-    /// Writes the member, with all other owners that were kept.
-    pub(super) fn write(&self, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
-        (self.write)(self.node, keep, out);
-    }
-}
-
-fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
+pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
     out.put(b",\"");
     out.put(OWNER_REFERENCES.as_bytes());
     out.put(b"\":[");

@@ -9,6 +9,7 @@ use kubelease_core::lease::{Fence, LeaseSpec};
 use kubelease_core::machine::Machine;
 use kubelease_core::protocol::{
     Changes, Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
+    WatchEvent,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_ffi::*;
@@ -422,6 +423,15 @@ impl Machine for Pair {
             assert!(self.c_request(request.id).is_some());
         }
         request
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.line(now, id, event)
     }
 }
 
