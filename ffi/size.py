@@ -102,22 +102,12 @@ def frames(member):
 
 
 def calls(cross, member):
-    """Which functions each function may call: all that it has a relocation to, itself or through
-    a constant that points to functions."""
+    """Which functions each function may call: all that it has a relocation to."""
     graph, current = {}, None
     for line in run(f"{cross}objdump", "-dr", member).splitlines():
         if begin := re.match(r"[0-9a-f]+ <(.+)>:$", line):
             current = graph.setdefault(begin[1], set())
         elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)", line)):
-            current.add(to[1].removeprefix(".text."))
-    current = None
-    for line in run(f"{cross}objdump", "-r", member).splitlines():
-        if begin := re.match(r"RELOCATION RECORDS FOR \[(\.(?:rodata|data)\S*)\]", line):
-            current = graph.setdefault(begin[1], set())
-        elif line.startswith("RELOCATION RECORDS"):
-            current = None
-        # A place inside a function is where one of its own jumps goes.
-        elif current is not None and (to := re.search(r"\bR_\w+\s+([^\s+-]+)$", line)):
             current.add(to[1].removeprefix(".text."))
     return graph
 

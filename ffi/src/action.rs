@@ -95,13 +95,14 @@ pub(crate) unsafe fn poll(object: Handle, now: *const kl_now, action: *mut kl_ac
         if let Action::Cancel(_) = action {
             inner.head.tally.failed();
         }
-        let flat = kl_action {
+        let mut told = kl_action {
             size: out.size(),
-            ..flat(action)
+            ..NOTHING
         };
-        out.write(&flat);
+        flat(&mut told, action);
+        out.write(&told);
         // SAFETY: `inner` is not used any more.
-        unsafe { log::action(object.head(), &flat) };
+        unsafe { log::action(object.head(), &told) };
         Ok(())
     })
 }
@@ -120,32 +121,30 @@ pub(crate) const NOTHING: kl_action = kl_action {
     must_cease_by_ms: 0,
 };
 
-fn flat(action: Action) -> kl_action {
-    match action {
-        Action::Event(event) => kl_action {
-            kind: kl_action_kind::KL_ACTION_EVENT as u32,
-            ..flat_event(event)
-        },
-        Action::Cancel(id) => kl_action {
-            kind: kl_action_kind::KL_ACTION_CANCEL as u32,
-            request_id: id.number(),
-            ..NOTHING
-        },
-        Action::Send { id, deadline } => kl_action {
-            kind: kl_action_kind::KL_ACTION_SEND as u32,
-            request_id: id.number(),
-            deadline_ms: deadline.as_millis(),
-            ..NOTHING
-        },
-        Action::WaitUntil(instant) => kl_action {
-            kind: kl_action_kind::KL_ACTION_WAIT as u32,
-            deadline_ms: instant.as_millis(),
-            ..NOTHING
-        },
-        Action::Done => kl_action {
-            kind: kl_action_kind::KL_ACTION_STOPPED as u32,
-            deadline_ms: KL_NEVER,
-            ..NOTHING
-        },
-    }
+/// Fills in what `action` says, in place: each member is written where it differs.
+fn flat(to: &mut kl_action, action: Action) {
+    let kind = match action {
+        Action::Event(event) => {
+            flat_event(to, event);
+            kl_action_kind::KL_ACTION_EVENT
+        }
+        Action::Cancel(id) => {
+            to.request_id = id.number();
+            kl_action_kind::KL_ACTION_CANCEL
+        }
+        Action::Send { id, deadline } => {
+            to.request_id = id.number();
+            to.deadline_ms = deadline.as_millis();
+            kl_action_kind::KL_ACTION_SEND
+        }
+        Action::WaitUntil(instant) => {
+            to.deadline_ms = instant.as_millis();
+            kl_action_kind::KL_ACTION_WAIT
+        }
+        Action::Done => {
+            to.deadline_ms = KL_NEVER;
+            kl_action_kind::KL_ACTION_STOPPED
+        }
+    };
+    to.kind = kind as u32;
 }

@@ -2,7 +2,7 @@
 
 use super::json_reader::{hex_value, unescape};
 use super::json_writer::ByteWriter;
-use super::keep::{Keep, Part};
+use super::keep::{Keep, Members, Part};
 use super::owner::{OWNER_REFERENCES, WriteOwners};
 use super::path::LeasePath;
 use crate::lease::{Label, LeaseSpec, NodeRef, RecordSpec, Version};
@@ -127,8 +127,6 @@ fn write_spec(
 
 /// Own labels, and those kept ones that are not set anew.
 fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Keep<'_>>) {
-    let kept = keep.into_iter().flat_map(|keep| keep.members(Part::Labels));
-    let mut kept = kept.filter(|member| !labels.iter().any(|label| has_key(member, label.key)));
     let mut separator: &[u8] = b",\"labels\":{";
     for label in labels {
         out.put(separator);
@@ -137,7 +135,10 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
         out.put_text(label.value);
         separator = b",";
     }
-    for member in kept.by_ref() {
+    for member in Members::of(keep, Part::Labels) {
+        if labels.iter().any(|label| has_key(member, label.key)) {
+            continue;
+        }
         out.put(separator);
         out.put(member);
         separator = b",";
@@ -149,7 +150,7 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
 
 /// All kept members of `part`, each behind a comma; the owners only where they are not set anew.
 fn write_kept(out: &mut ByteWriter<'_>, keep: Option<&Keep<'_>>, part: Part, without_owners: bool) {
-    for member in keep.into_iter().flat_map(|keep| keep.members(part)) {
+    for member in Members::of(keep, part) {
         if without_owners && has_key(member, OWNER_REFERENCES) {
             continue;
         }
@@ -162,33 +163,39 @@ fn write_kept(out: &mut ByteWriter<'_>, keep: Option<&Keep<'_>>, part: Part, wit
 ///
 /// Keys of labels are ASCII; an escape of anything else is that of another key.
 pub(super) fn has_key(member: &[u8], key: &str) -> bool {
-    let mut raw = member.iter().skip(1);
+    let mut raw = member.get(1..).unwrap_or_default();
     for expected in key.bytes() {
         if unescaped(&mut raw) != Some(expected) {
             return false;
         }
     }
-    raw.next() == Some(&b'"')
+    raw.first() == Some(&b'"')
 }
 
 /// The next byte of a string of JSON; `None` at its end, and for an escape past ASCII.
-fn unescaped<'r>(raw: &mut impl Iterator<Item = &'r u8>) -> Option<u8> {
-    let byte = *raw.next()?;
+fn unescaped(raw: &mut &[u8]) -> Option<u8> {
+    let byte = next(raw)?;
     if byte == b'"' {
         return None;
     }
     if byte != b'\\' {
         return Some(byte);
     }
-    let byte = *raw.next()?;
+    let byte = next(raw)?;
     if byte != b'u' {
         return unescape(byte);
     }
     let mut unit = 0_u16;
-    for digit in raw.take(4) {
-        unit = (unit << 4) | hex_value(*digit)?;
+    for _ in 0..4 {
+        unit = (unit << 4) | hex_value(next(raw)?)?;
     }
     u8::try_from(unit).ok().filter(u8::is_ascii)
+}
+
+fn next(raw: &mut &[u8]) -> Option<u8> {
+    let (byte, rest) = raw.split_first()?;
+    *raw = rest;
+    Some(*byte)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! among all others.
 
 use super::json_writer::ByteWriter;
-use super::keep::{Keep, Part};
+use super::keep::{Keep, Members, Part};
 use super::scratch::Scratch;
 use crate::lease::{NodeRef, OwnerState, Owners};
 
@@ -181,14 +181,15 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
     out.put(b",\"");
     out.put(OWNER_REFERENCES.as_bytes());
     out.put(b"\":[");
-    let members = keep
-        .into_iter()
-        .flat_map(|keep| keep.members(Part::Metadata));
-    let lists = members.filter(|member| super::body::has_key(member, OWNER_REFERENCES));
-    for item in lists.flat_map(Items::of_member) {
-        if !judge(item, node).is_mine() {
-            out.put(item);
-            out.put(b",");
+    for member in Members::of(keep, Part::Metadata) {
+        if !super::body::has_key(member, OWNER_REFERENCES) {
+            continue;
+        }
+        for item in Items::of_member(member) {
+            if !judge(item, node).is_mine() {
+                out.put(item);
+                out.put(b",");
+            }
         }
     }
     out.put(b"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":");
