@@ -120,7 +120,7 @@ impl<'a> Elector<'a> {
             state: State::Contending,
             belief: Belief::Nothing,
             ceased_at: start,
-            observed: Observed::new(),
+            observed: Observed::NOTHING,
             slot: InFlight::new(),
             attempt: Attempt {
                 started: start,
@@ -134,7 +134,7 @@ impl<'a> Elector<'a> {
             watching: Watching::default(),
             deletion_told: false,
             term: 0,
-            fence: Fence::default(),
+            fence: Fence::NONE,
         }
     }
 

@@ -90,6 +90,13 @@ pub struct Owners {
     pub has_others: bool,
 }
 
+impl Owners {
+    pub(crate) const NONE: Self = Self {
+        node: OwnerState::Absent,
+        has_others: false,
+    };
+}
+
 /// Whether a Node is among the owners of a Lease.
 #[expect(clippy::exhaustive_enums, reason = "there is no fourth case")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -369,6 +376,12 @@ pub struct Fence {
 }
 
 impl Fence {
+    pub(crate) const NONE: Self = Self {
+        lease_uid: Uid::new(),
+        transitions: 0,
+        acquired_version: ResourceVersion(Text::new()),
+    };
+
     /// Which of two terms is later; `None` where a version is not a well-formed number.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -195,10 +195,11 @@ pub(crate) fn flat_event(to: &mut kl_action, event: Event) {
         Event::ReconnectAdvised => kl_event::KL_EVENT_RECONNECT_ADVISED,
         Event::VersionWentBack => kl_event::KL_EVENT_VERSION_WENT_BACK,
         Event::Trouble { kind, verb } => {
-            let (kind, detail) = trouble(kind);
-            to.reason = kind as u32;
+            to.reason = trouble(kind) as u32;
             to.verb = flat_verb(verb) as u32;
-            to.detail = detail;
+            if let TroubleKind::Refused(status) = kind {
+                to.detail = u32::from(status);
+            }
             kl_event::KL_EVENT_TROUBLE
         }
         Event::Finished(finish) => {
@@ -225,11 +226,9 @@ const fn stop_reason(reason: StopReason) -> kl_stop_reason {
     }
 }
 
-fn trouble(kind: TroubleKind) -> (kl_trouble_kind, u32) {
-    let kind = match kind {
-        TroubleKind::Refused(status) => {
-            return (kl_trouble_kind::KL_TROUBLE_REFUSED, u32::from(status));
-        }
+const fn trouble(kind: TroubleKind) -> kl_trouble_kind {
+    match kind {
+        TroubleKind::Refused(_) => kl_trouble_kind::KL_TROUBLE_REFUSED,
         TroubleKind::Forbidden => kl_trouble_kind::KL_TROUBLE_FORBIDDEN,
         TroubleKind::BadRequest => kl_trouble_kind::KL_TROUBLE_BAD_REQUEST,
         TroubleKind::Invalid => kl_trouble_kind::KL_TROUBLE_INVALID,
@@ -244,8 +243,7 @@ fn trouble(kind: TroubleKind) -> (kl_trouble_kind, u32) {
         TroubleKind::NotAlive => kl_trouble_kind::KL_TROUBLE_NOT_ALIVE,
         TroubleKind::TimeUsedUp => kl_trouble_kind::KL_TROUBLE_TIME_USED_UP,
         _ => kl_trouble_kind::KL_TROUBLE_OTHER,
-    };
-    (kind, 0)
+    }
 }
 
 const fn bad_answer(bad: BadAnswer) -> kl_trouble_kind {

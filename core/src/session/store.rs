@@ -37,7 +37,7 @@ impl<'a> Store<'a> {
             } => (Some(Keep::new(keep)), patch_when_too_large),
         };
         Self {
-            answer: Answer::new(),
+            answer: const { Answer::new() },
             keep,
             patch_when_too_large,
         }

@@ -9,6 +9,7 @@ use super::http::Headers;
 use super::json_reader::{JsonReader, Sink, Want};
 use super::keep::{Keep, Part};
 use super::lease::{LeaseField, LeaseReading};
+use super::owner::OwnerScan;
 use super::scratch::Scratch;
 use super::status::{StatusField, StatusReading};
 use crate::lease::LeaseRecord;
@@ -44,23 +45,27 @@ pub struct Answer {
 impl Answer {
     /// An answer of which nothing has come.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
-            status: 0,
-            headers: Headers::default(),
-            length: 0,
-            failure: None,
-            reader: JsonReader::new(),
-            fields: Fields::new(),
-            beside: Beside::Nothing,
-        }
+    pub const fn new() -> Self {
+        Self::BLANK
     }
+
+    /// Zeros alone, which a device clears memory for and copies nothing: so there is a failure, and
+    /// more that means nothing before an answer [begins](Self::begin).
+    const BLANK: Self = Self {
+        status: 0,
+        headers: Headers::NONE,
+        length: 0,
+        failure: Some(BadAnswer::Empty),
+        reader: JsonReader::BLANK,
+        fields: Fields::BLANK,
+        beside: Beside::Owners(OwnerScan::BLANK),
+    };
 
     /// Begins an answer with the status code `status`. Only a success touches the record of the
     /// last one, and what is in `keep`.
     pub fn begin(&mut self, status: u16, keep: Option<&mut Keep<'_>>) {
         self.status = status;
-        self.headers = Headers::default();
+        self.headers = Headers::NONE;
         self.length = 0;
         self.failure = None;
         self.reader = JsonReader::new();
@@ -278,15 +283,13 @@ struct Fields {
 }
 
 impl Fields {
-    fn new() -> Self {
-        Self {
-            place: Place::BeforeLease,
-            field: Field::Unknown,
-            scratch: Scratch::new(),
-            lease: LeaseReading::default(),
-            status: StatusReading::default(),
-        }
-    }
+    const BLANK: Self = Self {
+        place: Place::BeforeLease,
+        field: Field::Unknown,
+        scratch: Scratch::new(),
+        lease: LeaseReading::BLANK,
+        status: StatusReading::NONE,
+    };
 
     fn begin(&mut self, is_success: bool) {
         self.field = Field::Unknown;
@@ -296,7 +299,7 @@ impl Fields {
             self.lease = LeaseReading::default();
         } else {
             self.place = Place::BeforeStatus;
-            self.status = StatusReading::default();
+            self.status = StatusReading::NONE;
         }
     }
 }

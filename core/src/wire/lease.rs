@@ -2,7 +2,7 @@
 
 use super::json_reader::Want;
 use super::scratch::Scratch;
-use crate::lease::{LeaseRecord, RecordSpec, RecordTime};
+use crate::lease::{LeaseRecord, Owners, RecordSpec, RecordTime, Version};
 use crate::protocol::BadAnswer;
 
 /// A known member of a Lease.
@@ -85,6 +85,19 @@ pub(super) struct LeaseReading {
 }
 
 impl LeaseReading {
+    /// Zeros alone: nothing was read, but a spec with nothing in it.
+    pub(super) const BLANK: Self = Self {
+        record: LeaseRecord {
+            version: Version::EMPTY,
+            creation_timestamp: None,
+            being_deleted: false,
+            owners: Owners::NONE,
+            spec: Some(RecordSpec::EMPTY),
+        },
+        seen: 0,
+        is_other_kind: false,
+    };
+
     /// Notes that a member begins.
     pub(super) fn key(&mut self, field: LeaseField) -> Result<Want, BadAnswer> {
         let bit = 1_u16.wrapping_shl(field as u32);

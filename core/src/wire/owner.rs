@@ -75,6 +75,22 @@ impl Item {
 }
 
 impl OwnerScan {
+    pub(super) const BLANK: Self = Self {
+        is_running: false,
+        depth: 0,
+        is_in_text: false,
+        is_escaped: false,
+        is_value: false,
+        key: Key::Other,
+        item: Item {
+            is_v1: false,
+            is_node: false,
+            has_name: false,
+            has_uid: false,
+        },
+        owners: Owners::NONE,
+    };
+
     /// The text begins.
     pub(super) fn start(&mut self) {
         *self = Self {

@@ -65,6 +65,15 @@ pub(super) struct StatusReading {
 }
 
 impl StatusReading {
+    pub(super) const NONE: Self = Self {
+        is_not_found: false,
+        has_name: false,
+        is_of_namespaces: false,
+        is_namespace_terminating: false,
+        is_version_missing: false,
+        retry_after_s: None,
+    };
+
     /// A string or number has ended.
     pub(super) fn end(&mut self, field: StatusField, scratch: &Scratch) {
         match field {

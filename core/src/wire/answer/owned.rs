@@ -58,7 +58,7 @@ impl Answer {
     /// A Node takes the place of the last Lease: nothing of that can be put back any more.
     fn begin_owned(&mut self, content: Content) {
         self.beside = match content {
-            Content::Lease => Beside::Owners(OwnerScan::default()),
+            Content::Lease => Beside::Owners(OwnerScan::BLANK),
             Content::Node => Beside::Node(NodeReading::default()),
             Content::Nothing => Beside::Nothing,
         };
