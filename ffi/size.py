@@ -135,7 +135,10 @@ POINTERS = {
     "a piece of it": (r"13response_body|_ffi8response4body", r"10body_owned"),
     "an owner is written": (r"10write_body", r"12write_owners"),
     "the target of a watch": (r"12write_target", r"17write_watch_query"),
-    "the view of an object": (r"_ffi3ptr3any|_ffi8response|_ffi7request|_ffi6action|_ffi3log|body_at", r"_ffi6object4view"),
+    "the view of an object": (
+        r"_ffi3ptr3any|_ffi8response|_ffi7request|_ffi6action|_ffi3log|body_at",
+        r"_ffi6object4view",
+    ),
     "a sink, by the reader": (r"10JsonReader", r"4Sink\d"),
     "a line, by an elector": (r"10DynMachine12handle_watch", r"7elector5watch4line"),
     "watch mode, by an elector": (

@@ -267,7 +267,13 @@ impl<'a> Elector<'a> {
     /// [`is_leading`](Self::is_leading) to say. A store that compares tokens needs no more.
     #[must_use]
     pub fn fence(&self) -> Option<Fence> {
-        self.belief.is_leading().then(|| self.fence.clone())
+        self.fence_ref().cloned()
+    }
+
+    /// The same where it lies.
+    #[must_use]
+    pub fn fence_ref(&self) -> Option<&Fence> {
+        self.belief.is_leading().then_some(&self.fence)
     }
 
     /// Who led at the last call, by what had been seen: this process, or the holder in the record

@@ -92,7 +92,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// The owner, where all of it is known.
     fn owner_to_write(&self) -> Option<NodeRef<'_>> {
-        let uid = self.node_uid()?;
+        let uid = Some(self.node_uid.as_bytes()).filter(|uid| !uid.is_empty())?;
         let name = self.node.as_ref()?.as_ref();
         Some(NodeRef { name, uid })
     }

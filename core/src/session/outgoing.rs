@@ -20,6 +20,7 @@ pub(super) struct Outgoing<'s> {
 }
 
 impl Outgoing<'_> {
+    #[inline(never)]
     pub(super) fn head(&self) -> RequestHead {
         let mut target = ByteWriter::counting();
         self.write_target(&mut target);

@@ -243,24 +243,32 @@ impl Place {
 
     /// The known member of that name.
     fn field(self, key: &[u8]) -> Option<Field> {
+        let lease = |table| find(table, key).map(|code| Field::Lease(LeaseField::of(code)));
+        let status = |table| find(table, key).map(|code| Field::Status(StatusField::of(code)));
         match self {
-            Self::Lease => find(LeaseField::LEASE, key).map(Field::Lease),
-            Self::Metadata => find(LeaseField::METADATA, key).map(Field::Lease),
-            Self::Spec => find(LeaseField::SPEC, key).map(Field::Lease),
-            Self::Status => find(StatusField::STATUS, key).map(Field::Status),
-            Self::Details => find(StatusField::DETAILS, key).map(Field::Status),
-            Self::Cause => find(StatusField::CAUSE, key).map(Field::Status),
+            Self::Lease => lease(LeaseField::LEASE),
+            Self::Metadata => lease(LeaseField::METADATA),
+            Self::Spec => lease(LeaseField::SPEC),
+            Self::Status => status(StatusField::STATUS),
+            Self::Details => status(StatusField::DETAILS),
+            Self::Cause => status(StatusField::CAUSE),
             Self::BeforeLease | Self::Labels | Self::BeforeStatus | Self::Causes => None,
         }
     }
 }
 
-/// The field of that name; a table, because a match on the names becomes 3 KB of comparisons.
-fn find<F: Copy>(table: &[(&[u8], F)], key: &[u8]) -> Option<F> {
-    table
-        .iter()
-        .find(|(name, _)| *name == key)
-        .map(|(_, field)| *field)
+/// The code of `key` in a table, where each key has its code and its length before it: a tenth of
+/// the memory that a slice of slices takes.
+pub(super) fn find(table: &[u8], key: &[u8]) -> Option<u8> {
+    let mut rest = table;
+    while let [code, length, after @ ..] = rest {
+        let (name, next) = after.split_at_checked(usize::from(*length))?;
+        if name == key {
+            return Some(*code);
+        }
+        rest = next;
+    }
+    None
 }
 
 /// The member whose value is being read.

@@ -1,6 +1,7 @@
 //! `metadata.ownerReferences`: finding a Node among them in any split of the text, and writing it
 //! among all others.
 
+use super::answer::find;
 use super::json_writer::ByteWriter;
 use super::keep::{Keep, Members, Part};
 use super::scratch::Scratch;
@@ -38,14 +39,14 @@ enum Key {
 
 impl Key {
     fn of(text: &Scratch) -> Self {
-        let known: [(&[u8], Self); 4] = [
-            (b"apiVersion", Self::ApiVersion),
-            (b"kind", Self::Kind),
-            (b"name", Self::Name),
-            (b"uid", Self::Uid),
-        ];
-        let found = known.iter().find(|(name, _)| text.is(name));
-        found.map_or(Self::Other, |(_, key)| *key)
+        let known = b"\x01\x0aapiVersion\x02\x04kind\x03\x04name\x04\x03uid";
+        match text.short().and_then(|text| find(known, text)) {
+            Some(1) => Self::ApiVersion,
+            Some(2) => Self::Kind,
+            Some(3) => Self::Name,
+            Some(4) => Self::Uid,
+            Some(_) | None => Self::Other,
+        }
     }
 }
 
@@ -148,7 +149,7 @@ impl OwnerScan {
             Key::Kind => self.item.is_node = scratch.is(b"Node"),
             Key::Name => self.item.has_name = scratch.matches(node.name.as_bytes()),
             Key::Uid => {
-                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid.as_bytes());
+                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid);
             }
         }
     }
@@ -211,7 +212,7 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
     out.put(b"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":");
     out.put_text(node.name);
     out.put(b",\"uid\":");
-    out.put_text(node.uid);
+    out.put_text_bytes(node.uid);
     out.put(b"}]");
 }
 
@@ -279,7 +280,7 @@ mod tests {
 
     const NODE: NodeRef<'_> = NodeRef {
         name: "gw1",
-        uid: "u-1",
+        uid: b"u-1",
     };
 
     fn reference(kind: &str, name: &str, uid: &str) -> String {
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_node_whose_uid_is_not_known_is_stale() {
-        let node = NodeRef { uid: "", ..NODE };
+        let node = NodeRef { uid: b"", ..NODE };
         let list = std::format!("[{}]", reference("Node", "gw1", ""));
         assert_eq!(scanned(&list, node, 5).node, OwnerState::Stale);
     }
@@ -340,7 +341,7 @@ mod tests {
         let (long, other) = ("n".repeat(253), "n".repeat(252) + "m");
         let node = NodeRef {
             name: &long,
-            uid: "u-1",
+            uid: b"u-1",
         };
         let list = std::format!("[{}]", reference("Node", &long, "u-1"));
         assert_eq!(scanned(&list, node, 9).node, OwnerState::Current);

@@ -88,7 +88,7 @@ pub unsafe extern "C" fn kl_heartbeat_node_uid(
     answer(|| {
         // SAFETY: the contract of the header.
         let (out, inner) = unsafe { (Out::new(uid)?, ptr::live(heartbeat)?) };
-        out.write(ptr::view(inner.session.machine().node_uid().unwrap_or("")));
+        out.write(ptr::view_bytes(inner.session.machine().node_uid_bytes()));
         Ok(())
     })
 }

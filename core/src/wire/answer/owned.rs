@@ -133,7 +133,7 @@ impl Answer {
 }
 
 /// Fits no reference.
-const NOBODY: NodeRef<'_> = NodeRef { name: "", uid: "" };
+const NOBODY: NodeRef<'_> = NodeRef { name: "", uid: b"" };
 
 /// Takes a Lease, and looks at its owners on the way.
 struct OwnerSink<'s, 'k> {
