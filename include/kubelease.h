@@ -140,7 +140,7 @@
 
 #if defined(KL_POINTERS_HAVE_32_BITS)
 /// Words of 64 bits in a kl_heartbeat.
-#define KL_HEARTBEAT_WORDS 136
+#define KL_HEARTBEAT_WORDS 116
 #endif
 
 /// The values of kl_status.
