@@ -291,6 +291,32 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(out.written())
     }
 
+    /// Hands the target of request `id` to `tap`, run by run, and with each run whether it lasts:
+    /// the bytes of one that does are the program's, the configuration's or the session's, and
+    /// stay as they are until that changes or moves. The others are gone after the call.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_target(
+        &self,
+        id: RequestId,
+        tap: &mut dyn FnMut(&[u8], bool),
+    ) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Target(&mut ByteWriter::tapped(tap)))
+    }
+
+    /// The same with the body.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_body(
+        &self,
+        id: RequestId,
+        tap: &mut dyn FnMut(&[u8], bool),
+    ) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Body(&mut ByteWriter::tapped(tap)))
+    }
+
     /// What the session itself answers to the request in flight, where it must not be sent. A call
     /// of its own so that the request, which is large, is off the stack before the machine is told.
     #[inline(never)]

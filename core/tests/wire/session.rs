@@ -283,6 +283,39 @@ fn a_request_can_be_read_again_and_from_any_offset() {
 }
 
 #[test]
+fn a_request_can_be_taken_run_by_run() {
+    let mut session = Session::new(
+        Script::new([Step::Create { by_put: false }]),
+        path(),
+        UpdateMode::MergePatch,
+    );
+    let id = sent(&mut session);
+    let (_, target, body) = written(&session, id);
+    let (mut all, mut made) = (Vec::new(), Vec::new());
+    let mut tap = |run: &[u8], does_last: bool| {
+        all.extend_from_slice(run);
+        if !does_last {
+            made.push(String::from_utf8(run.to_vec()).unwrap());
+        }
+    };
+    session.tap_target(id, &mut tap).unwrap();
+    session.tap_body(id, &mut tap).unwrap();
+    assert_eq!(all, [target.as_bytes(), body.as_bytes()].concat());
+    // What does not last is numbers and times.
+    assert!(made.len() >= 3, "{made:?}");
+    assert!(
+        made.iter()
+            .all(|run| run.starts_with(|c: char| c.is_ascii_digit())),
+        "{made:?}"
+    );
+    let mut none = |_: &[u8], _: bool| panic!("nothing is handed out");
+    let other = RequestId::from_number(id.number() + 1);
+    let error = Err(RequestError::StaleRequest);
+    assert_eq!(session.tap_target(other, &mut none), error);
+    assert_eq!(session.tap_body(other, &mut none), error);
+}
+
+#[test]
 fn any_split_of_an_answer_tells_the_machine_the_same() {
     for body in bodies::LEASES {
         let record = |split| {

@@ -3,6 +3,7 @@
 use super::kl_heartbeat;
 use crate::action::{self, kl_action};
 use crate::clock::kl_now;
+use crate::pieces::{self, Taken, kl_piece};
 use crate::ptr::{self, Out};
 use crate::request::{self, kl_request};
 use crate::response;
@@ -60,6 +61,35 @@ pub unsafe extern "C" fn kl_heartbeat_request_read(
         let (out, buffer) = unsafe { (Out::new(written)?, ptr::bytes_mut(buffer, capacity)?) };
         // SAFETY: the same.
         out.write(unsafe { request::read(heartbeat, request_id, part, offset, buffer)? });
+        Ok(())
+    })
+}
+
+/// Describes part (a kl_request_part) of request request_id as pieces, without copying it, as
+/// kl_elector_request_pieces does: see there.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kl_heartbeat_request_pieces(
+    heartbeat: *const kl_heartbeat,
+    request_id: u32,
+    part: u32,
+    first: usize,
+    pieces: *mut kl_piece,
+    capacity: usize,
+    scratch: *mut u8,
+    scratch_size: usize,
+    count: *mut usize,
+) -> kl_status {
+    answer(|| {
+        // SAFETY: the contract of the header.
+        let count = unsafe { Out::new(count)? };
+        // SAFETY: the same.
+        let mut taken = unsafe { Taken::new(first, pieces, capacity, scratch, scratch_size)? };
+        // SAFETY: the same.
+        unsafe { pieces::take(heartbeat, request_id, part, &mut taken)? };
+        count.write(taken.count);
         Ok(())
     })
 }

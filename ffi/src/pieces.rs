@@ -1,0 +1,153 @@
+//! [`kl_piece`]: a request as pieces that lie where they lie, for calls such as writev.
+
+use core::mem::MaybeUninit;
+
+use kubelease_core::protocol::RequestId;
+
+use crate::elector::kl_elector;
+use crate::object::Object;
+use crate::ptr::{self, Out};
+use crate::status::{answer, kl_code, kl_status};
+
+/// How many bytes of scratch kl_elector_request_pieces and kl_heartbeat_request_pieces want.
+pub const KL_PIECES_SCRATCH: usize = 128;
+
+/// A piece of a request: its first byte, and how many there are. It has the members of an iovec,
+/// and never grows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct kl_piece {
+    /// The first byte.
+    pub ptr: *const u8,
+    /// How many bytes, at least one.
+    pub len: usize,
+}
+
+/// Describes part (a kl_request_part) of request request_id as pieces, one behind the other,
+/// without copying it: from the one with the number first on, up to capacity of them. count says
+/// how many those are. It can be fewer than capacity before the end of the part, and is 0 only
+/// there: go on with first + count until it is.
+///
+/// scratch has scratch_size bytes, at least KL_PIECES_SCRATCH; numbers and times are written there.
+/// All else lies in the program, in the texts of the configuration, in its keep buffer or in the
+/// object. The pieces are good until the next call that changes the object, or until it is moved
+/// or scratch is written to.
+///
+/// As with kl_elector_request_read the pieces are the same each time.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kl_elector_request_pieces(
+    elector: *const kl_elector,
+    request_id: u32,
+    part: u32,
+    first: usize,
+    pieces: *mut kl_piece,
+    capacity: usize,
+    scratch: *mut u8,
+    scratch_size: usize,
+    count: *mut usize,
+) -> kl_status {
+    answer(|| {
+        // SAFETY: the contract of the header.
+        let count = unsafe { Out::new(count)? };
+        // SAFETY: the same.
+        let mut taken = unsafe { Taken::new(first, pieces, capacity, scratch, scratch_size)? };
+        // SAFETY: the same.
+        unsafe { take(elector, request_id, part, &mut taken)? };
+        count.write(taken.count);
+        Ok(())
+    })
+}
+
+/// The pieces that were taken so far.
+pub(crate) struct Taken<'a> {
+    skip: usize,
+    pieces: &'a mut [MaybeUninit<kl_piece>],
+    pub(crate) count: usize,
+    scratch: &'a mut [u8],
+}
+
+impl Taken<'_> {
+    /// # Safety
+    /// The contract of the header.
+    pub(crate) unsafe fn new(
+        first: usize,
+        pieces: *mut kl_piece,
+        capacity: usize,
+        scratch: *mut u8,
+        scratch_size: usize,
+    ) -> Result<Self, kl_code> {
+        if scratch_size < KL_PIECES_SCRATCH {
+            return Err(kl_code::KL_ERR_ARG);
+        }
+        // SAFETY: passed on to the caller.
+        let (pieces, scratch) = unsafe {
+            (
+                ptr::values_mut(pieces, capacity)?,
+                ptr::bytes_mut(scratch, scratch_size)?,
+            )
+        };
+        Ok(Self {
+            skip: first,
+            pieces,
+            count: 0,
+            scratch,
+        })
+    }
+
+    /// Takes the next run, if there is room for it.
+    fn push(&mut self, run: &[u8], does_last: bool) {
+        if run.is_empty() {
+            return;
+        }
+        if self.skip > 0 {
+            self.skip = self.skip.wrapping_sub(1);
+            return;
+        }
+        let Some(place) = self.pieces.get_mut(self.count) else {
+            return;
+        };
+        let run = if does_last {
+            run
+        } else {
+            let scratch = core::mem::take(&mut self.scratch);
+            let Some((copy, rest)) = scratch.split_at_mut_checked(run.len()) else {
+                // Nothing that follows must come before it.
+                self.pieces = &mut [];
+                return;
+            };
+            for (to, from) in copy.iter_mut().zip(run) {
+                *to = *from;
+            }
+            self.scratch = rest;
+            copy
+        };
+        place.write(kl_piece {
+            ptr: run.as_ptr(),
+            len: run.len(),
+        });
+        self.count = self.count.wrapping_add(1);
+    }
+}
+
+/// # Safety
+/// The contract of the header.
+pub(crate) unsafe fn take<O: Object>(
+    object: *const O,
+    request_id: u32,
+    part: u32,
+    taken: &mut Taken<'_>,
+) -> Result<(), kl_code> {
+    // SAFETY: passed on to the caller.
+    let inner = unsafe { ptr::live(object)? };
+    let id = RequestId::from_number(request_id);
+    let mut tap = |run: &[u8], does_last: bool| taken.push(run, does_last);
+    match part {
+        1 => inner.session.tap_target(id, &mut tap)?,
+        2 => inner.session.tap_body(id, &mut tap)?,
+        _ => return Err(kl_code::KL_ERR_ARG),
+    }
+    Ok(())
+}
