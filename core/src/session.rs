@@ -21,7 +21,7 @@ use self::stream::Stream;
 use crate::machine::Machine;
 use crate::protocol::{Failure, Operation, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
-use crate::wire::http::{HttpRequest, Method, RequestHead};
+use crate::wire::http::{HttpRequest, Method, RequestHead, Tap};
 use crate::wire::path::LeasePath;
 use crate::wire::{ByteWriter, Content, OwnerWriting, Reading};
 
@@ -291,17 +291,11 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(out.written())
     }
 
-    /// Hands the target of request `id` to `tap`, run by run, and with each run whether it lasts:
-    /// the bytes of one that does are the program's, the configuration's or the session's, and
-    /// stay as they are until that changes or moves. The others are gone after the call.
+    /// Hands the target of request `id` to `tap`, run by run.
     ///
     /// # Errors
     /// [`RequestError`] where there is nothing to send; nothing was handed out then.
-    pub fn tap_target(
-        &self,
-        id: RequestId,
-        tap: &mut dyn FnMut(&[u8], bool),
-    ) -> Result<(), RequestError> {
+    pub fn tap_target(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
         self.outgoing(id, Take::Target(&mut ByteWriter::tapped(tap)))
     }
 
@@ -309,11 +303,7 @@ impl<'a, M: Machine> Session<'a, M> {
     ///
     /// # Errors
     /// [`RequestError`] where there is nothing to send; nothing was handed out then.
-    pub fn tap_body(
-        &self,
-        id: RequestId,
-        tap: &mut dyn FnMut(&[u8], bool),
-    ) -> Result<(), RequestError> {
+    pub fn tap_body(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
         self.outgoing(id, Take::Body(&mut ByteWriter::tapped(tap)))
     }
 

@@ -3,6 +3,7 @@
 use core::mem::MaybeUninit;
 
 use kubelease_core::protocol::RequestId;
+use kubelease_core::wire::http::Tap;
 
 use crate::elector::kl_elector;
 use crate::object::Object;
@@ -96,9 +97,11 @@ impl Taken<'_> {
             scratch,
         })
     }
+}
 
-    /// Takes the next run, if there is room for it.
-    fn push(&mut self, run: &[u8], does_last: bool) {
+impl Tap for Taken<'_> {
+    /// Takes it if there is room.
+    fn take(&mut self, run: &[u8], does_last: bool) {
         if run.is_empty() {
             return;
         }
@@ -143,10 +146,9 @@ pub(crate) unsafe fn take<O: Object>(
     // SAFETY: passed on to the caller.
     let inner = unsafe { ptr::live(object)? };
     let id = RequestId::from_number(request_id);
-    let mut tap = |run: &[u8], does_last: bool| taken.push(run, does_last);
     match part {
-        1 => inner.session.tap_target(id, &mut tap)?,
-        2 => inner.session.tap_body(id, &mut tap)?,
+        1 => inner.session.tap_target(id, taken)?,
+        2 => inner.session.tap_body(id, taken)?,
         _ => return Err(kl_code::KL_ERR_ARG),
     }
     Ok(())

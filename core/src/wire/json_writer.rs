@@ -1,5 +1,6 @@
 //! Bytes out: text that is made anew from state, from any offset on, into any buffer.
 
+use super::http::Tap;
 use crate::timestamp::Timestamp;
 
 /// Writes what lies between `offset` and the buffer's end, and counts all of it.
@@ -11,8 +12,8 @@ pub(crate) struct ByteWriter<'b> {
     written: usize,
     skip: usize,
     total: usize,
-    /// Takes all bytes instead of the room, and with them whether they last.
-    tap: Option<&'b mut dyn FnMut(&[u8], bool)>,
+    /// Takes all bytes instead of the room.
+    tap: Option<&'b mut dyn Tap>,
 }
 
 impl<'b> ByteWriter<'b> {
@@ -28,7 +29,7 @@ impl<'b> ByteWriter<'b> {
     }
 
     /// A writer that hands everything to `tap`, run by run.
-    pub(crate) fn tapped(tap: &'b mut dyn FnMut(&[u8], bool)) -> Self {
+    pub(crate) fn tapped(tap: &'b mut dyn Tap) -> Self {
         Self {
             tap: Some(tap),
             ..ByteWriter::counting()
@@ -63,7 +64,7 @@ impl<'b> ByteWriter<'b> {
     #[inline(never)]
     fn put_run(&mut self, bytes: &[u8], does_last: bool) {
         if let Some(tap) = &mut self.tap {
-            tap(bytes, does_last);
+            tap.take(bytes, does_last);
             return;
         }
         self.total = self.total.saturating_add(bytes.len());
@@ -227,6 +228,21 @@ mod tests {
         assert_eq!((out.total(), out.written()), (whole.len(), 0));
     }
 
+    #[derive(Default)]
+    struct Tapped {
+        all: Vec<u8>,
+        lasting: Vec<u8>,
+    }
+
+    impl Tap for Tapped {
+        fn take(&mut self, run: &[u8], does_last: bool) {
+            self.all.extend_from_slice(run);
+            if does_last {
+                self.lasting.extend_from_slice(run);
+            }
+        }
+    }
+
     #[test]
     fn a_tap_takes_the_same_bytes_and_knows_which_last() {
         let write = |out: &mut ByteWriter<'_>| {
@@ -235,14 +251,9 @@ mod tests {
             out.put_text("b\u{1}");
             out.put_time(Timestamp::UNIX_EPOCH);
         };
-        let (mut all, mut lasting) = (Vec::new(), Vec::new());
-        let mut tap = |run: &[u8], does_last: bool| {
-            all.extend_from_slice(run);
-            if does_last {
-                lasting.extend_from_slice(run);
-            }
-        };
-        write(&mut ByteWriter::tapped(&mut tap));
+        let mut tapped = Tapped::default();
+        write(&mut ByteWriter::tapped(&mut tapped));
+        let Tapped { all, lasting } = tapped;
         assert_eq!(all, written(write).as_bytes());
         assert_eq!(lasting, b"a\"b\"\"\"");
     }
