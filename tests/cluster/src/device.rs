@@ -32,8 +32,30 @@ pub enum Who {
     NodeByPatch,
     /// `kubelease heartbeat` as a service account with `examples/deploy/heartbeat.yaml`.
     Account,
-    /// component-helpers, as the Node. It never says that the Node is ready: the test does.
+    /// `heartbeat_curl`, the example in C, as the Node. The test says that the Node is ready.
+    NodeOverC,
+    /// component-helpers, as the Node. The test says that the Node is ready.
     ComponentHelpers,
+}
+
+impl Who {
+    /// Whether it makes a Node that is missing.
+    #[must_use]
+    pub const fn registers(self) -> bool {
+        matches!(self, Self::Node | Self::NodeByPatch)
+    }
+
+    /// Whether it says where the Node is not ready.
+    #[must_use]
+    pub const fn looks(self) -> bool {
+        !matches!(self, Self::ComponentHelpers)
+    }
+
+    /// Whether it says that the Node is ready.
+    #[must_use]
+    pub const fn keeps_ready(self) -> bool {
+        matches!(self, Self::Node | Self::NodeByPatch | Self::Account)
+    }
 }
 
 /// A Node, who beats for it, and the controller's judgement.
@@ -68,6 +90,7 @@ impl Device {
             Who::Node => "node-a",
             Who::NodeByPatch => "node-b",
             Who::ComponentHelpers => "node-c",
+            Who::NodeOverC => "node-d",
             Who::Account => "gateway-7",
         };
         nodes.remove(name).await;
@@ -84,7 +107,7 @@ impl Device {
         } else {
             (node_user.clone(), cluster.token(&node_user))
         };
-        if matches!(who, Who::Account | Who::ComponentHelpers) {
+        if !who.registers() {
             nodes.make(name).await;
         }
         let log = cluster.folder().join(format!("{name}-{}.log", wall_us()));
@@ -110,15 +133,14 @@ impl Device {
     pub fn start(&self, keeps_ready: bool) -> Process {
         let mut command = match self.who {
             Who::ComponentHelpers => self.component_helpers(),
+            Who::NodeOverC => self.heartbeat_curl(),
             Who::Node | Who::NodeByPatch | Who::Account => self.kubelease(keeps_ready),
         };
         Process::start(&mut command, &self.log).expect("a program")
     }
 
     fn kubelease(&self, keeps_ready: bool) -> Command {
-        let program = env::current_exe().expect("a program");
-        let folder = program.parent().and_then(Path::parent).expect("a folder");
-        let mut command = Command::new(folder.join("kubelease"));
+        let mut command = Command::new(built("kubelease"));
         command.args(["heartbeat", "--node", self.name, "--at-once"]);
         command.args(["--owner-required", "--watch-node"]);
         command.args(["--lease-duration", self.pace.lease_duration]);
@@ -129,7 +151,7 @@ impl Device {
         match self.who {
             Who::NodeByPatch => command.args(["--register", "--patch"]),
             Who::Account => command.arg("--create-with-put"),
-            Who::Node | Who::ComponentHelpers => command.arg("--register"),
+            Who::Node | Who::NodeOverC | Who::ComponentHelpers => command.arg("--register"),
         };
         if self.who == Who::Node {
             return self.with_kubeconfig(command);
@@ -151,6 +173,22 @@ impl Device {
         let path = folder.join(format!("kubeconfig-{}", self.name));
         fs::write(&path, own).expect("a file");
         command.arg("--kubeconfig").arg(path);
+        command
+    }
+
+    fn heartbeat_curl(&self) -> Command {
+        let folder = self.cluster.folder();
+        let ms = |flag: &str| {
+            let ms = flag.strip_suffix("ms").map(str::to_owned);
+            ms.unwrap_or_else(|| format!("{}000", flag.trim_end_matches('s')))
+        };
+        let mut command = Command::new(built("heartbeat_curl"));
+        command.args(["--server", &self.cluster.url(), "--node", self.name]);
+        command.arg("--token-file");
+        command.arg(folder.join(format!("{}.token", self.user)));
+        command.arg("--ca-file").arg(folder.join("ca.crt"));
+        command.args(["--lease-duration-ms", &ms(self.pace.lease_duration)]);
+        command.args(["--interval-ms", &ms(self.pace.interval)]);
         command
     }
 
@@ -215,7 +253,7 @@ impl Device {
     /// # Panics
     /// Where it takes too long.
     pub async fn be_ready(&self) {
-        if self.who == Who::ComponentHelpers {
+        if !self.who.keeps_ready() {
             self.beats().await;
             self.say_that_it_is_ready().await;
         }
@@ -285,6 +323,13 @@ impl Device {
         (&owner["kind"], &owner["name"], &owner["uid"])
             == (&"Node".into(), &self.name.into(), &uid.into())
     }
+}
+
+/// A program that was built into the folder above that of this test.
+fn built(program: &str) -> PathBuf {
+    let test = env::current_exe().expect("a program");
+    let folder = test.parent().and_then(Path::parent);
+    folder.expect("a folder").join(program)
 }
 
 /// The time since a moment of the civil clock.

@@ -74,7 +74,7 @@ impl Cluster {
     }
 
     /// The bearer token of a user: `admin`, `elector`, `candidate-0` to `candidate-5`,
-    /// `system:node:node-a` to `system:node:node-c`.
+    /// `system:node:node-a` to `system:node:node-d`.
     #[must_use]
     pub fn token(&self, user: &str) -> String {
         self.text(&format!("{user}.token"))
