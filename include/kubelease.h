@@ -140,7 +140,7 @@
 
 #if defined(KL_POINTERS_HAVE_32_BITS)
 /// Words of 64 bits in a kl_heartbeat.
-#define KL_HEARTBEAT_WORDS 136
+#define KL_HEARTBEAT_WORDS 116
 #endif
 
 /// How many bytes of scratch kl_elector_request_pieces and kl_heartbeat_request_pieces want.

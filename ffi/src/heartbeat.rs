@@ -30,7 +30,7 @@ pub const KL_HEARTBEAT_WORDS: usize = 160;
 
 /// Words of 64 bits in a kl_heartbeat.
 #[cfg(target_pointer_width = "32")]
-pub const KL_HEARTBEAT_WORDS: usize = 136;
+pub const KL_HEARTBEAT_WORDS: usize = 116;
 
 /// A heartbeat: keeps one Lease renewed, as kubelet does for its node. There is no election: the
 /// Lease says that its holder lives. The storage is the caller's, under the rules of kl_elector.

@@ -6,7 +6,7 @@ use kubelease_core::protocol::RequestId;
 use kubelease_core::wire::http::Tap;
 
 use crate::elector::kl_elector;
-use crate::object::Object;
+use crate::object::Handle;
 use crate::ptr::{self, Out};
 use crate::status::{answer, kl_code, kl_status};
 
@@ -50,53 +50,67 @@ pub unsafe extern "C" fn kl_elector_request_pieces(
     scratch_size: usize,
     count: *mut usize,
 ) -> kl_status {
+    let (object, scratch) = (Handle::new(elector), (scratch, scratch_size));
+    // SAFETY: the contract of the header.
+    unsafe {
+        list(
+            object,
+            request_id,
+            part,
+            first,
+            (pieces, capacity),
+            scratch,
+            count,
+        )
+    }
+}
+
+/// One function for all objects.
+///
+/// # Safety
+/// The contract of the header.
+#[inline(never)]
+pub(crate) unsafe fn list(
+    object: Handle,
+    request_id: u32,
+    part: u32,
+    first: usize,
+    (pieces, capacity): (*mut kl_piece, usize),
+    (scratch, scratch_size): (*mut u8, usize),
+    count: *mut usize,
+) -> kl_status {
     answer(|| {
-        // SAFETY: the contract of the header.
-        let count = unsafe { Out::new(count)? };
+        if scratch_size < KL_PIECES_SCRATCH {
+            return Err(kl_code::KL_ERR_ARG);
+        }
+        // SAFETY: passed on to the caller.
+        let (count, inner) = unsafe { (Out::new(count)?, ptr::any(object)?) };
         // SAFETY: the same.
-        let mut taken = unsafe { Taken::new(first, pieces, capacity, scratch, scratch_size)? };
-        // SAFETY: the same.
-        unsafe { take(elector, request_id, part, &mut taken)? };
+        let pieces = unsafe { ptr::values_mut(pieces, capacity)? };
+        let mut taken = Taken {
+            skip: first,
+            pieces,
+            count: 0,
+            // SAFETY: the same.
+            scratch: unsafe { ptr::bytes_mut(scratch, scratch_size)? },
+        };
+        let id = RequestId::from_number(request_id);
+        match part {
+            1 => inner.session.tap_target(id, &mut taken)?,
+            2 => inner.session.tap_body(id, &mut taken)?,
+            _ => return Err(kl_code::KL_ERR_ARG),
+        }
         count.write(taken.count);
         Ok(())
     })
 }
 
 /// The pieces that were taken so far.
-pub(crate) struct Taken<'a> {
+struct Taken<'a> {
     skip: usize,
     pieces: &'a mut [MaybeUninit<kl_piece>],
-    pub(crate) count: usize,
+    count: usize,
     scratch: &'a mut [u8],
-}
-
-impl Taken<'_> {
-    /// # Safety
-    /// The contract of the header.
-    pub(crate) unsafe fn new(
-        first: usize,
-        pieces: *mut kl_piece,
-        capacity: usize,
-        scratch: *mut u8,
-        scratch_size: usize,
-    ) -> Result<Self, kl_code> {
-        if scratch_size < KL_PIECES_SCRATCH {
-            return Err(kl_code::KL_ERR_ARG);
-        }
-        // SAFETY: passed on to the caller.
-        let (pieces, scratch) = unsafe {
-            (
-                ptr::values_mut(pieces, capacity)?,
-                ptr::bytes_mut(scratch, scratch_size)?,
-            )
-        };
-        Ok(Self {
-            skip: first,
-            pieces,
-            count: 0,
-            scratch,
-        })
-    }
 }
 
 impl Tap for Taken<'_> {
@@ -133,23 +147,4 @@ impl Tap for Taken<'_> {
         });
         self.count = self.count.wrapping_add(1);
     }
-}
-
-/// # Safety
-/// The contract of the header.
-pub(crate) unsafe fn take<O: Object>(
-    object: *const O,
-    request_id: u32,
-    part: u32,
-    taken: &mut Taken<'_>,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let inner = unsafe { ptr::live(object)? };
-    let id = RequestId::from_number(request_id);
-    match part {
-        1 => inner.session.tap_target(id, taken)?,
-        2 => inner.session.tap_body(id, taken)?,
-        _ => return Err(kl_code::KL_ERR_ARG),
-    }
-    Ok(())
 }

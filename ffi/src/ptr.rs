@@ -9,7 +9,7 @@ use core::slice;
 
 use kubelease_core::text::utf8_length;
 
-use crate::object::{Head, Inner, Object};
+use crate::object::{AnyInner, Handle, Head, Inner, Object};
 use crate::status::kl_code;
 use crate::text::kl_str;
 
@@ -221,6 +221,18 @@ pub(crate) unsafe fn live_mut<'a, O: Object>(
     unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
     // SAFETY: as in `live`, and the caller vouches that nothing else uses it.
     Ok(unsafe { &mut *storage.cast() })
+}
+
+/// The object of a handle, to be asked or changed.
+///
+/// # Safety
+/// As for [`live_mut`]; or as for [`live`], where what comes is not changed.
+pub(crate) unsafe fn any<'a>(object: Handle) -> Result<&'a mut AnyInner, kl_code> {
+    let Handle { storage, kind } = object;
+    // SAFETY: passed on to the caller.
+    unsafe { check_live(storage.cast(), storage.is_aligned(), kind.mark)? };
+    // SAFETY: as in `live_mut`.
+    Ok(unsafe { &mut *(kind.view)(storage) })
 }
 
 /// One function for all objects.

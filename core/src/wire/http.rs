@@ -143,6 +143,11 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
+    pub(super) const NONE: Self = Self {
+        server_time: None,
+        retry_after_s: None,
+    };
+
     /// Takes one header; all but two are ignored.
     pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
         let value = value.trim_ascii();
