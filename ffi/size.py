@@ -4,8 +4,8 @@
 Flash is what each of three programs (size_program.c) grows by, with the compiler's and the C
 library's helpers that it brings along. Archive is all of the library. RAM is one object. Stack
 is the deepest chain of calls from any function, those through pointers too (POINTERS), without the
-C library's memcpy and without a log hook; a recursion anywhere is an error. UPDATE=1 writes the table anew; without it a figure that
-grew by more than 2 % is an error.
+C library's memcpy and without a log hook; a recursion anywhere is an error. UPDATE=1 writes the
+table anew; without it a figure that grew by more than 2 % is an error.
 """
 
 import os
@@ -45,6 +45,25 @@ a heartbeat beside it. *Everything* calls every function but those that only nam
 
 | target | flash, agent | with heartbeat | everything | archive | elector | heartbeat | stack |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+"""
+
+PARTS = {  # the first whose pattern the demangled name has
+    "C ABI": r"kubelease_ffi|\bkl_",
+    "elector": r"elector::(Elector|\w+::)",
+    "heartbeat": r"heartbeat::(Heartbeat|\w+::)",
+    "Nodes and owners": r"wire::(owner|answer::(owned|node))",
+    "reader": r"json_reader|wire::(answer|lease|status|scratch|http)",
+    "writer": r"session::(outgoing|store)|json_writer|wire::(body|keep|path)",
+    "session and watch": r"session::|wire::watch",
+    "times, texts, the rest of the core": r"kubelease_core|heapless|core::",
+    "C library and compiler": r"",
+}
+PARTS_HEAD = """
+By part, on `thumbv7m-none-eabi`, by the names of functions: one that became part of another counts
+as that other. Constants are texts and tables.
+
+| part | agent | with heartbeat | everything |
+| --- | ---: | ---: | ---: |
 """
 
 
@@ -90,6 +109,24 @@ def linked_increments(cross, flags, folder):
         sizes.append(text_size(cross, program))
     nothing, *others = sizes
     return [size - nothing for size in others]
+
+
+def by_part(folder, flash):
+    """Lines of the table of parts."""
+
+    def symbols(program):
+        listing = run("arm-none-eabi-nm", "-CS", "--size-sort", folder / program)
+        found = re.findall(r"^\w+ (\w+) ([tTrR]) (.*)$", listing, re.M)
+        return {name: (int(size, 16), kind) for size, kind, name in found}
+
+    nothing, table = symbols("program-0"), {part: [0, 0, 0] for part in [*PARTS, "constants"]}
+    for column, total in enumerate(flash):
+        for name, (size, kind) in symbols(f"program-{column + 1}").items():
+            if name not in nothing and kind in "tT":
+                part = next(part for part, names in PARTS.items() if re.search(names, name))
+                table[part][column] += size
+        table["constants"][column] = total - sum(row[column] for row in table.values())
+    return [f"| {part} | {' | '.join(map(str, row))} |\n" for part, row in table.items()]
 
 
 def frames(member):
@@ -205,7 +242,9 @@ def committed():
 def main():
     rows = {target: measure(target) for target in TARGETS}
     lines = [f"| `{t}` | {' | '.join(map(str, numbers))} |\n" for t, numbers in rows.items()]
-    text = HEAD + "".join(lines)
+    shown = "thumbv7m-none-eabi"
+    parts = by_part(OUT / shown, rows[shown][:3])
+    text = HEAD + "".join(lines) + PARTS_HEAD + "".join(parts)
     print(text)
     if os.environ.get("UPDATE"):
         TABLE.write_text(text)

@@ -11,7 +11,7 @@ use kubelease_core::machine::{Lent, Machine};
 use kubelease_core::prng::Prng;
 use kubelease_core::protocol::{
     BadAnswer, Changes, Event, Failure, Operation, Output, Reply, Request, RequestId, Response,
-    StaleRequest, TroubleKind, Verb, WatchEvent,
+    StaleRequest, TroubleKind, Verb,
 };
 use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
 use kubelease_core::text::{Clipped, Hash, Text};
@@ -341,22 +341,6 @@ const HEART: HeartbeatConfig = HeartbeatConfig {
     spread_first_beat: false,
     ..HeartbeatConfig::NODE
 };
-
-#[test]
-fn a_machine_that_does_not_watch_refuses_lines() {
-    let config = Config::new("a");
-    let mut elector = Elector::new(config, at(0)).unwrap();
-    let mut heart = Heartbeat::new(&HEART, HeartbeatIdentity::new("n"), at(0)).unwrap();
-    let _ = (elector.poll(at(0)), heart.poll(at(0)));
-    let ids = (elector.in_flight_id(), heart.in_flight_id());
-    let (elects, beats) = (ids.0.unwrap(), ids.1.unwrap());
-    let line = WatchEvent::Bookmark;
-    let refused = Machine::handle_watch(&mut elector, at(1), elects, line);
-    assert_eq!(refused, Err(StaleRequest));
-    let refused = Lent(&mut heart).handle_watch(at(1), beats, line);
-    assert_eq!(refused, Err(StaleRequest));
-    assert_eq!((elector.in_flight_id(), heart.in_flight_id()), ids);
-}
 
 #[test]
 fn a_machine_that_is_lent_does_what_it_does_at_home() {
