@@ -262,9 +262,11 @@ fn a_node_that_is_missing_after_an_outage_is_looked_for_until_it_is_there() {
 fn an_owner_that_became_another_is_looked_at_before_it_is_replaced() {
     let mut h = watching_and_beating();
     at!(h, 10_000 => ["PUT 2 renew"]);
-    at!(h, 10_000, Reply::Conflict => ["GET"]);
-    at!(h, 10_000, held_by("gw1", 4).owned(OwnerState::Stale, false) => ["GET node gw1"]);
-    at!(h, 10_000, Node("u2", Readiness::Ready) => ["PUT 4 renew"]);
+    at!(h, 10_000, Accepted(3) => ["wait 20000"]);
+    at!(h, 20_000 => ["PUT 3 renew"]);
+    at!(h, 20_000, Reply::Conflict => ["GET"]);
+    at!(h, 20_000, held_by("gw1", 4).owned(OwnerState::Stale, false) => ["GET node gw1"]);
+    at!(h, 20_000, Node("u2", Readiness::Ready) => ["PUT 4 renew"]);
     assert_eq!(h.write().owner.as_ref().unwrap().uid, "u2");
 }
 
@@ -333,7 +335,7 @@ fn a_sign_of_life_counts_from_when_it_was_given() {
     at!(h, 0 => ["Trouble NotAlive update", "wait 10000"]);
     at!(h, 9_000, AliveSince(0) => ["GET"]);
     at!(h, 9_000, held_by("A", 1).duration(40) => ["PUT 1 renew"]);
-    at!(h, 9_000, Accepted(2) => ["wait 10000"]);
+    at!(h, 9_000, Accepted(2) => ["wait 19000"]);
     let health = |h: &HeartDriver, ms: u64| h.machine().health(Instant::from_millis(ORIGIN + ms));
     for given in [5_000, 1_000] {
         h.take(AliveSince(given));
@@ -350,6 +352,9 @@ fn a_sign_of_life_that_is_too_old_makes_up_for_nothing() {
     };
     let mut h = heart(config, HEART);
     at!(h, 0 => ["Trouble NotAlive update", "wait 10000"]);
-    at!(h, 40_000, AliveSince(9_999) => ["wait 50000"]);
-    at!(h, 40_000, AliveSince(10_000) => ["GET"]);
+    for ms in [10_000, 20_000, 30_000] {
+        at!(h, ms => [format!("wait {}", ms + 10_000)]);
+    }
+    at!(h, 35_000, AliveSince(4_999) => ["wait 40000"]);
+    at!(h, 35_000, AliveSince(5_000) => ["GET"]);
 }
