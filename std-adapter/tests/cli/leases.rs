@@ -275,7 +275,7 @@ fn the_picture_of_an_outage_is_the_one_that_is_shown() {
 fn completions_that_nobody_reads_are_an_error_and_no_panic() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = crate::process::kubelease(["completions", "bash"]);
+    let mut command = kubelease(["completions", "bash"]);
     let output = command.stdout(writer).output().unwrap();
     assert_eq!(code(&output), 1);
     let said = text(&output.stderr);
