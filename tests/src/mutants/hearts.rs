@@ -42,7 +42,7 @@ pub const HEARTS: [Mutant; 22] = [
         breaks: "L5: one at a time",
         file: "heartbeat.rs",
         find: "        if let Some(pending) = self.slot.pending() {
-            return Output::WaitUntil(pending.deadline);
+            return Action::WaitUntil(pending.deadline);
         }
 ",
         replace: "",
