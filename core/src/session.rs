@@ -21,7 +21,7 @@ use self::stream::Stream;
 use crate::machine::{DynMachine, Machine};
 use crate::protocol::{Failure, Operation, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
-use crate::wire::http::{HttpRequest, RequestHead};
+use crate::wire::http::{HttpRequest, RequestHead, Tap};
 use crate::wire::path::LeasePath;
 use crate::wire::{ByteWriter, Content, NODE_WIRE, NodeWire, Reading};
 
@@ -300,6 +300,22 @@ impl<'a, M: DynMachine + ?Sized> Session<'a, M> {
         let mut out = ByteWriter::new(buffer, offset);
         self.outgoing(id, Take::Body(&mut out))?;
         Ok(out.written())
+    }
+
+    /// Hands the target of request `id` to `tap`, run by run.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_target(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Target(&mut ByteWriter::tapped(tap)))
+    }
+
+    /// The same with the body.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_body(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Body(&mut ByteWriter::tapped(tap)))
     }
 
     /// What the session itself answers to the request in flight, where it must not be sent. A call

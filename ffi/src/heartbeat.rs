@@ -10,9 +10,9 @@ pub use control::{
     kl_heartbeat_retire, kl_heartbeat_set_log, kl_retire,
 };
 pub use exchange::{
-    kl_heartbeat_poll, kl_heartbeat_request, kl_heartbeat_request_read,
-    kl_heartbeat_response_begin, kl_heartbeat_response_body, kl_heartbeat_response_end,
-    kl_heartbeat_response_header, kl_heartbeat_transport_error,
+    kl_heartbeat_poll, kl_heartbeat_request, kl_heartbeat_request_pieces,
+    kl_heartbeat_request_read, kl_heartbeat_response_begin, kl_heartbeat_response_body,
+    kl_heartbeat_response_end, kl_heartbeat_response_header, kl_heartbeat_transport_error,
 };
 
 use kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig};

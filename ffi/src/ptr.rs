@@ -4,6 +4,7 @@
 //! mark of an object. The rest is the contract at the top of the header.
 
 use core::ffi::c_char;
+use core::mem::MaybeUninit;
 use core::slice;
 
 use kubelease_core::text::utf8_length;
@@ -150,6 +151,22 @@ pub(crate) unsafe fn values<'a, T>(from: *const T, count: usize) -> Result<&'a [
     check_length(from, count)?;
     // SAFETY: neither NULL nor misaligned, not too long; the caller vouches for the rest.
     Ok(unsafe { slice::from_raw_parts(from, count) })
+}
+
+/// Places for values. NULL is good for none.
+///
+/// # Safety
+/// `to` points to memory for `count` values that nobody else uses for `'a`.
+pub(crate) unsafe fn values_mut<'a, T>(
+    to: *mut T,
+    count: usize,
+) -> Result<&'a mut [MaybeUninit<T>], kl_code> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_length(to, count)?;
+    // SAFETY: neither NULL nor misaligned, not too long; the caller vouches for the rest.
+    Ok(unsafe { slice::from_raw_parts_mut(to.cast(), count) })
 }
 
 /// Text; `otherwise` where it is no UTF-8.

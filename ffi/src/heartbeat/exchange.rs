@@ -4,6 +4,7 @@ use super::kl_heartbeat;
 use crate::action::{self, kl_action};
 use crate::clock::kl_now;
 use crate::object::Handle;
+use crate::pieces::{self, kl_piece};
 use crate::request::{self, kl_request};
 use crate::response;
 use crate::status::kl_status;
@@ -58,6 +59,38 @@ pub unsafe extern "C" fn kl_heartbeat_request_read(
     let object = Handle::new(heartbeat);
     // SAFETY: the contract of the header.
     unsafe { request::read(object, request_id, part, offset, buffer, capacity, written) }
+}
+
+/// Describes part (a kl_request_part) of request request_id as pieces, without copying it, as
+/// kl_elector_request_pieces does: see there.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kl_heartbeat_request_pieces(
+    heartbeat: *const kl_heartbeat,
+    request_id: u32,
+    part: u32,
+    first: usize,
+    pieces: *mut kl_piece,
+    capacity: usize,
+    scratch: *mut u8,
+    scratch_size: usize,
+    count: *mut usize,
+) -> kl_status {
+    let (object, scratch) = (Handle::new(heartbeat), (scratch, scratch_size));
+    // SAFETY: the contract of the header.
+    unsafe {
+        pieces::list(
+            object,
+            request_id,
+            part,
+            first,
+            (pieces, capacity),
+            scratch,
+            count,
+        )
+    }
 }
 
 /// Begins the answer to request request_id, with its status code of HTTP, 100 to 999. Where an

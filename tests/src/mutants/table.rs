@@ -89,7 +89,9 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a deadline goes past the end of belief",
         breaks: "L5: the deadline is cut at leading_until",
         file: "elector/requests.rs",
-        find: "self.belief.until().map_or(within, |until| within.min(until))",
+        find: "self.belief
+            .until()
+            .map_or(within, |until| within.min(until))",
         replace: "within",
     },
     Mutant {
