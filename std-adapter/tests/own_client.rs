@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use kubelease::testing::{ApiServer, Fault, Rule};
 use kubelease::{ApiClient, Connection, Elector, Finish, Handle};
-use support::{FAST, until};
+use support::{PATIENT, until};
 
 /// A connection over a client that finds `server` and has a token by itself.
 fn over(server: &ApiServer) -> Connection {
@@ -32,7 +32,7 @@ fn over(server: &ApiServer) -> Connection {
 
 fn start(connection: Connection) -> Handle {
     let builder = Elector::builder().connection(connection.namespace("default"));
-    builder.name("lock").timing(FAST).start().unwrap()
+    builder.name("lock").timing(PATIENT).start().unwrap()
 }
 
 #[tokio::test]
