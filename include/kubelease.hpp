@@ -1,7 +1,7 @@
-// kubelease for C++17: the same elector in a type that cannot be misused as easily.
+// kubelease for C++17: the same elector and heartbeat in types that cannot be misused as easily.
 //
 // Header only, over kubelease.h and the same library. No exceptions, no RTTI, no allocation.
-// Everything that kubelease.h says about an elector holds here too.
+// Everything that kubelease.h says about an elector or a heartbeat holds here too.
 //
 //     kubelease::Config config("default", "my-agent", identity);
 //     config.timing(60000, 40000, 5000);
@@ -105,7 +105,76 @@ private:
     kl_elector_config raw_;
 };
 
-// What an elector wants next. Where its poll failed, kind is KL_ACTION_STOPPED and status says why.
+// What a heartbeat is told once. Texts are borrowed for the life of the heartbeat, not copied.
+class HeartbeatConfig {
+public:
+    HeartbeatConfig(std::string_view name_space, std::string_view name,
+                    std::string_view holder) noexcept
+        : raw_()
+    {
+        kl_heartbeat_config_default(&raw_, sizeof raw_);
+        raw_.namespace_ = to_str(name_space);
+        raw_.name = to_str(name);
+        raw_.holder = to_str(holder);
+    }
+
+    // The heartbeat of a Node, by kubelet's names; an empty uid is looked up.
+    static HeartbeatConfig of_node(std::string_view name, std::string_view uid = {}) noexcept
+    {
+        HeartbeatConfig config("kube-node-lease", name, name);
+        config.raw_.node = to_str(name);
+        config.raw_.node_uid = to_str(uid);
+        return config;
+    }
+
+    // Lease duration, and the time between beats; 0 for a quarter of it.
+    HeartbeatConfig &timing(std::uint32_t lease_duration_ms,
+                            std::uint32_t interval_ms = 0) noexcept
+    {
+        raw_.lease_duration_ms = lease_duration_ms;
+        raw_.interval_ms = interval_ms;
+        return *this;
+    }
+
+    // Beats only where alive() was called within this time.
+    HeartbeatConfig &liveness(std::uint32_t ttl_ms) noexcept
+    {
+        raw_.liveness_ttl_ms = ttl_ms;
+        return *this;
+    }
+
+    // Sets one more flag.
+    HeartbeatConfig &flag(kl_heartbeat_flag flag) noexcept
+    {
+        raw_.flags |= static_cast<std::uint32_t>(flag);
+        return *this;
+    }
+
+    HeartbeatConfig &seed(std::uint64_t seed) noexcept
+    {
+        raw_.seed = seed;
+        return *this;
+    }
+
+    // KL_WRITE_UPDATE, with a buffer that nobody else uses while the heartbeat lives.
+    template <std::size_t N>
+    HeartbeatConfig &update(std::uint8_t (&keep)[N]) noexcept
+    {
+        raw_.write = KL_WRITE_UPDATE;
+        raw_.keep = keep;
+        raw_.keep_len = N;
+        return *this;
+    }
+
+    // Everything else.
+    kl_heartbeat_config &raw() noexcept { return raw_; }
+    const kl_heartbeat_config &raw() const noexcept { return raw_; }
+
+private:
+    kl_heartbeat_config raw_;
+};
+
+// What an elector or heartbeat wants next. Where its poll failed, kind is KL_ACTION_STOPPED and status says why.
 struct Action : kl_action {
     Action() noexcept : kl_action(KL_ACTION_INIT) {}
     Status status = KL_OK;
@@ -123,33 +192,68 @@ public:
     std::size_t body_size() const noexcept { return raw_.body_len; }
 
 private:
-    friend class Elector;
+    template <class Calls>
+    friend class Exchange;
     explicit Request(std::uint32_t id) noexcept : id_(id), raw_(KL_REQUEST_INIT) {}
 
     std::uint32_t id_;
     kl_request raw_;
 };
 
-// An elector. It lives where it stands: it is neither copied nor moved. At its end the storage is
-// cleared; a Lease that is held then runs out by itself, so stop() and poll to the end before.
-class Elector {
-public:
-    Elector() noexcept : raw_() {}
-    ~Elector() { raw_ = kl_elector(); }
-    Elector(const Elector &) = delete;
-    Elector &operator=(const Elector &) = delete;
+// The functions of an elector that a heartbeat has, too.
+struct ElectorCalls {
+    using Object = kl_elector;
+    using Config = kubelease::Config;
+    static constexpr auto init = kl_elector_init;
+    static constexpr auto poll = kl_elector_poll;
+    static constexpr auto request = kl_elector_request;
+    static constexpr auto request_read = kl_elector_request_read;
+    static constexpr auto response_begin = kl_elector_response_begin;
+    static constexpr auto response_header = kl_elector_response_header;
+    static constexpr auto response_body = kl_elector_response_body;
+    static constexpr auto response_end = kl_elector_response_end;
+    static constexpr auto transport_error = kl_elector_transport_error;
+    static constexpr auto health = kl_elector_health;
+    static constexpr auto set_log = kl_elector_set_log;
+};
 
-    Status init(const Config &config, Now now) noexcept
+struct HeartbeatCalls {
+    using Object = kl_heartbeat;
+    using Config = HeartbeatConfig;
+    static constexpr auto init = kl_heartbeat_init;
+    static constexpr auto poll = kl_heartbeat_poll;
+    static constexpr auto request = kl_heartbeat_request;
+    static constexpr auto request_read = kl_heartbeat_request_read;
+    static constexpr auto response_begin = kl_heartbeat_response_begin;
+    static constexpr auto response_header = kl_heartbeat_response_header;
+    static constexpr auto response_body = kl_heartbeat_response_body;
+    static constexpr auto response_end = kl_heartbeat_response_end;
+    static constexpr auto transport_error = kl_heartbeat_transport_error;
+    static constexpr auto health = kl_heartbeat_health;
+    static constexpr auto set_log = kl_heartbeat_set_log;
+};
+
+// What an elector and a heartbeat have in common: they are polled, ask and are answered. It lives
+// where it stands: it is neither copied nor moved. At its end the storage is cleared.
+template <class Calls>
+class Exchange {
+public:
+    using Object = typename Calls::Object;
+
+    Exchange(const Exchange &) = delete;
+    Exchange &operator=(const Exchange &) = delete;
+
+    Status init(const typename Calls::Config &config, Now now) noexcept
     {
         const kl_now at = now.raw();
-        return kl_elector_init(&raw_, sizeof raw_, &config.raw(), &at);
+        return Calls::init(&raw_, sizeof raw_, &config.raw(), &at);
     }
 
     [[nodiscard]] Action poll(Now now) noexcept
     {
         const kl_now at = now.raw();
         Action action;
-        action.status = kl_elector_poll(&raw_, &at, &action);
+        action.status = Calls::poll(&raw_, &at, &action);
         if (!action.status)
             action.kind = KL_ACTION_STOPPED;
         return action;
@@ -159,7 +263,7 @@ public:
     [[nodiscard]] std::optional<Request> request(std::uint32_t id) const noexcept
     {
         Request request(id);
-        if (kl_elector_request(&raw_, id, &request.raw_) != KL_OK)
+        if (Calls::request(&raw_, id, &request.raw_) != KL_OK)
             return std::nullopt;
         return request;
     }
@@ -170,7 +274,7 @@ public:
                                    std::size_t capacity) const noexcept
     {
         std::size_t written = 0;
-        const kl_status status = kl_elector_request_read(
+        const kl_status status = Calls::request_read(
             &raw_, request.id(), static_cast<std::uint32_t>(part), offset,
             reinterpret_cast<std::uint8_t *>(buffer), capacity, &written);
         return status == KL_OK ? written : 0;
@@ -178,20 +282,58 @@ public:
 
     Status response_begin(std::uint32_t id, std::uint32_t http_status) noexcept
     {
-        return kl_elector_response_begin(&raw_, id, http_status);
+        return Calls::response_begin(&raw_, id, http_status);
     }
 
     Status response_header(std::uint32_t id, std::string_view name, std::string_view value) noexcept
     {
-        return kl_elector_response_header(&raw_, id, to_str(name), to_str(value));
+        return Calls::response_header(&raw_, id, to_str(name), to_str(value));
     }
 
     Status response_body(std::uint32_t id, std::string_view piece) noexcept
     {
-        return kl_elector_response_body(
+        return Calls::response_body(
             &raw_, id, reinterpret_cast<const std::uint8_t *>(piece.data()), piece.size());
     }
 
+    Status response_end(std::uint32_t id, Now now) noexcept
+    {
+        const kl_now at = now.raw();
+        return Calls::response_end(&raw_, id, &at);
+    }
+
+    Status transport_error(std::uint32_t id, kl_transport_error kind, Now now) noexcept
+    {
+        const kl_now at = now.raw();
+        return Calls::transport_error(&raw_, id, static_cast<std::uint32_t>(kind), &at);
+    }
+
+    [[nodiscard]] kl_health health(std::uint64_t mono_ms) const noexcept
+    {
+        kl_health health = KL_HEALTH_INIT;
+        static_cast<void>(Calls::health(&raw_, mono_ms, &health));
+        return health;
+    }
+
+    Status set_log(kl_log_fn log, void *user) noexcept
+    {
+        return Calls::set_log(&raw_, log, user);
+    }
+
+    // For functions that this class has none for.
+    Object *raw() noexcept { return &raw_; }
+
+protected:
+    Exchange() noexcept : raw_() {}
+    ~Exchange() { raw_ = Object(); }
+
+    Object raw_;
+};
+
+// An elector. A Lease that it holds at its end runs out by itself, so stop() and poll to the end
+// before.
+class Elector : public Exchange<ElectorCalls> {
+public:
     // Turns watch mode on; bodies then go to response_body_at.
     Status watch() noexcept
     {
@@ -203,18 +345,6 @@ public:
         const kl_now at = now.raw();
         return kl_elector_response_body_at(
             &raw_, id, reinterpret_cast<const std::uint8_t *>(piece.data()), piece.size(), &at);
-    }
-
-    Status response_end(std::uint32_t id, Now now) noexcept
-    {
-        const kl_now at = now.raw();
-        return kl_elector_response_end(&raw_, id, &at);
-    }
-
-    Status transport_error(std::uint32_t id, kl_transport_error kind, Now now) noexcept
-    {
-        const kl_now at = now.raw();
-        return kl_elector_transport_error(&raw_, id, static_cast<std::uint32_t>(kind), &at);
     }
 
     Status step_down(Now now, std::uint64_t cooldown_ms) noexcept
@@ -271,24 +401,38 @@ public:
             return std::nullopt;
         return fence;
     }
+};
 
-    [[nodiscard]] kl_health health(std::uint64_t mono_ms) const noexcept
+// A heartbeat. At its end the Lease runs out, so retire() and poll to the end before where it is to
+// be otherwise.
+class Heartbeat : public Exchange<HeartbeatCalls> {
+public:
+    // The host is alive: with liveness(), beats are allowed from now on for as long.
+    Status alive(Now now) noexcept
     {
-        kl_health health = KL_HEALTH_INIT;
-        static_cast<void>(kl_elector_health(&raw_, mono_ms, &health));
-        return health;
+        const kl_now at = now.raw();
+        return kl_heartbeat_alive(&raw_, &at);
     }
 
-    Status set_log(kl_log_fn log, void *user) noexcept
+    Status retire(Now now, kl_retire how) noexcept
     {
-        return kl_elector_set_log(&raw_, log, user);
+        const kl_now at = now.raw();
+        return kl_heartbeat_retire(&raw_, &at, static_cast<std::uint32_t>(how));
     }
 
-    // For functions that this class has none for.
-    kl_elector *raw() noexcept { return &raw_; }
+    // Empty where no beat was acknowledged.
+    [[nodiscard]] std::optional<std::uint64_t> last_beat() const noexcept
+    {
+        const std::uint64_t at = kl_heartbeat_last_beat(&raw_);
+        return at == KL_NEVER ? std::nullopt : std::optional<std::uint64_t>(at);
+    }
 
-private:
-    kl_elector raw_;
+    // Empty where it is not known. Good until the next call that changes the heartbeat.
+    [[nodiscard]] std::string_view node_uid() const noexcept
+    {
+        kl_str uid = {nullptr, 0};
+        return kl_heartbeat_node_uid(&raw_, &uid) == KL_OK ? to_view(uid) : std::string_view();
+    }
 };
 
 } // namespace kubelease

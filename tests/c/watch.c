@@ -84,7 +84,7 @@ static kl_status feed(kl_elector *elector, uint32_t id, const char *text, uint64
 static const char RELEASE[] =
     "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Lease\",\"metadata\":{\"uid\":"
     "\"00000001-0000-4000-8000-000000000000\",\"resourceVersion\":\"6\"},\"spec\":{"
-    "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"leaseTransitions\":3}}}";
+    "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"leaseTransitions\":3}}}\n";
 
 static int a_release_is_taken_over_at_once(void)
 {

@@ -8,16 +8,20 @@
 static_assert(!std::is_copy_constructible<kubelease::Elector>::value, "an elector has one place");
 static_assert(!std::is_move_constructible<kubelease::Elector>::value, "an elector has one place");
 static_assert(std::is_nothrow_default_constructible<kubelease::Elector>::value, "no exceptions");
+static_assert(!std::is_copy_constructible<kubelease::Heartbeat>::value, "a heart has one place");
+static_assert(!std::is_move_constructible<kubelease::Heartbeat>::value, "a heart has one place");
+static_assert(std::is_nothrow_default_constructible<kubelease::Heartbeat>::value, "no exceptions");
+static_assert(sizeof(kubelease::Heartbeat) == sizeof(kl_heartbeat), "nothing is added");
 
 #define CHECK(condition)                                                             \
     do {                                                                             \
         if (!(condition)) {                                                          \
             std::printf("%s:%d: expected %s\n", __FILE__, __LINE__, #condition);     \
-            return 1;                                                                \
+            return false;                                                            \
         }                                                                            \
     } while (0)
 
-int main()
+static bool an_elector_in_short()
 {
     static const char missing[] =
         "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"details\":{\"name\":\"l\"}}";
@@ -54,6 +58,55 @@ int main()
     CHECK(elector.health(1000).state == KL_HEALTH_OK);
     CHECK(elector.step_down(now, 10) && elector.stop_when_idle(now) && elector.work_done(now));
     CHECK(elector.stop(now));
-    std::printf("1 passed, 0 failed\n");
-    return 0;
+    return true;
+}
+
+static bool a_heart_in_short()
+{
+    const kubelease::Now now{1000, 1767225600000000};
+    kubelease::Heartbeat heart;
+    CHECK(heart.poll(now).status.code() == KL_ERR_NOT_INIT && !heart.last_beat());
+    const kubelease::HeartbeatConfig upper("n", "UPPER", "gw1");
+    CHECK(std::strcmp(heart.init(upper, now).name(), "KL_ERR_NAME") == 0);
+    std::uint8_t keep[256];
+    auto config = kubelease::HeartbeatConfig::of_node("gw1", "n1");
+    config.timing(60000, 20000).liveness(9000).flag(KL_HEARTBEAT_AT_ONCE).seed(1).update(keep);
+    CHECK(config.raw().write == KL_WRITE_UPDATE && config.raw().keep_len == 256);
+    CHECK(heart.init(config, now) && heart.health(1000).state == KL_HEALTH_NOT_ALIVE);
+    CHECK(heart.alive(now));
+    auto action = heart.poll(now);
+    CHECK(action.status && action.kind == KL_ACTION_SEND);
+    const auto get = heart.request(action.request_id);
+    CHECK(get && get->method_name() == "GET" && !heart.request(action.request_id + 1));
+    char text[512];
+    std::size_t length = heart.read(*get, KL_PART_TARGET, 0, text, sizeof text);
+    static const std::string_view target =
+        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/gw1?timeout=";
+    CHECK(length == get->target_size());
+    CHECK(std::string_view(text, length).find(target) == 0);
+    CHECK(heart.response_begin(get->id(), 200));
+    CHECK(heart.response_body(get->id(), "{\"kind\":\"Lease\",\"metadata\":{\"uid\":\"u\","
+                                         "\"resourceVersion\":\"7\"},\"spec\":{"
+                                         "\"holderIdentity\":\"gw1\"}}"));
+    CHECK(heart.response_end(get->id(), now));
+    action = heart.poll(now);
+    const auto put = heart.request(action.request_id);
+    CHECK(action.kind == KL_ACTION_SEND && put && put->method_name() == "PUT");
+    length = heart.read(*put, KL_PART_BODY, 0, text, sizeof text);
+    CHECK(std::string_view(text, length).find("2026-01-01T00:00:00") != std::string_view::npos);
+    CHECK(heart.transport_error(put->id(), KL_TRANSPORT_NOT_SENT, now));
+    CHECK(heart.node_uid() == "n1");
+    CHECK(heart.retire(now, KL_RETIRE_KEEP));
+    action = heart.poll(now);
+    CHECK(action.event == KL_EVENT_FINISHED && action.reason == KL_FINISH_KEPT);
+    CHECK(heart.poll(now).kind == KL_ACTION_STOPPED);
+    return true;
+}
+
+int main()
+{
+    const bool passed[] = {an_elector_in_short(), a_heart_in_short()};
+    const int good = passed[0] + passed[1];
+    std::printf("%d passed, %d failed\n", good, 2 - good);
+    return good == 2 ? 0 : 1;
 }

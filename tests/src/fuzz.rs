@@ -9,8 +9,11 @@
 )]
 
 mod bodies;
+mod booked;
 mod decode;
 mod elector;
+mod heart;
+mod heart_session;
 #[path = "../../core/tests/wire/oracle.rs"]
 mod oracle;
 mod server;
@@ -24,6 +27,8 @@ mod watched;
 
 pub use decode::decode;
 pub use elector::elector;
+pub use heart::heart;
+pub use heart_session::heart_session;
 pub use session::session;
 pub use text::text;
 pub use timestamp::timestamp;
@@ -36,6 +41,8 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("decode", decode),
     ("elector", elector),
+    ("heart", heart),
+    ("heart_session", heart_session),
     ("session", session),
     ("text", text),
     ("timestamp", timestamp),

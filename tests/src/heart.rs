@@ -60,6 +60,17 @@ pub fn beating(config: HeartbeatConfig) -> HeartDriver {
     h
 }
 
+/// A heart that watches its Node, and does not know its uid.
+#[must_use]
+#[track_caller]
+pub fn watching() -> HeartDriver {
+    let watches = HeartbeatConfig {
+        watch_node: true,
+        ..STEADY
+    };
+    heart(watches, GW1)
+}
+
 impl Driven for Heart {
     type Ledger = HeartBook;
     type View = Pulse;

@@ -16,6 +16,12 @@ fn listed(list: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Scenarios that befall a heartbeat: each has a test of one, besides any of an elector.
+const OF_HEARTS: &str = "B59 B61 B65 B70 B107 B109 B111 B113 B116 B119 B120 B123";
+
+/// Where tests of hearts alone are.
+const HEARTS: &[&str] = &["tests/tests/scenarios/heartbeats.rs"];
+
 /// Where tests of scenarios are: what needs a network, certificates or files is the adapter's.
 const FOLDERS: &[&str] = &[
     "tests/tests/",
@@ -25,8 +31,17 @@ const FOLDERS: &[&str] = &[
 
 /// The numbers that tests' names begin with, where `is_number` says that it is one.
 fn tested(sources: &[Source], is_number: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    tested_in(FOLDERS, sources, is_number)
+}
+
+/// The same in some folders or files.
+fn tested_in(
+    folders: &[&str],
+    sources: &[Source],
+    is_number: impl Fn(&str) -> bool,
+) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for source in sources.iter().filter(|source| source.is_under(FOLDERS)) {
+    for source in sources.iter().filter(|source| source.is_under(folders)) {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         for pair in lines.windows(2) {
             let name = match pair[0] {
@@ -67,6 +82,30 @@ fn every_scenario_has_a_test_and_every_test_a_scenario() {
     let listed = listed(include_str!("../scenarios.txt"));
     assert!(listed.len() > 40);
     assert_eq!(tested(&all_sources(), is_scenario), listed);
+}
+
+#[test]
+fn every_scenario_of_a_heart_has_a_test_of_a_heart() {
+    let wanted = listed(&OF_HEARTS.replace(' ', "\n"));
+    assert_eq!(tested_in(HEARTS, &all_sources(), is_scenario), wanted);
+    let all = listed(include_str!("../scenarios.txt"));
+    assert!(wanted.is_subset(&all), "{wanted:?}");
+}
+
+/// Each test of a heart that is the only one of its scenario is missed when it is gone.
+#[test]
+fn a_scenario_of_a_heart_without_its_test_is_noticed() {
+    let wanted = listed(&OF_HEARTS.replace(' ', "\n"));
+    let sources = all_sources();
+    let hearts = sources.iter().find(|source| source.is_under(HEARTS));
+    let text = &hearts.expect("tests of hearts").text;
+    for number in &wanted {
+        let without = text.replace(&format!("fn {number}_"), "fn was_");
+        let sources = [Source::sample(HEARTS[0], &without)];
+        let mut missed = wanted.clone();
+        missed.remove(number);
+        assert_eq!(tested_in(HEARTS, &sources, is_scenario), missed, "{number}");
+    }
 }
 
 #[test]

@@ -1,10 +1,14 @@
-//! Hearts by the table: how they end, and what they make of refusals.
+//! Hearts by the table: how they end, what they make of refusals, and when they look at the Node.
 #![allow(clippy::indexing_slicing, reason = "tests may")]
 
 use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatError, Retire};
+use kubelease_core::lease::{OwnerState, Readiness};
 use kubelease_core::time::Now;
-use kubelease_tests::heart::{A as HEART, GW1, STEADY, beating, heart};
+use kubelease_tests::heart::{
+    A as HEART, Alive, GW1, HeartDriver, Node, STEADY, beating, heart, watching,
+};
 use kubelease_tests::prelude::*;
+use kubelease_tests::store::{Answer, Give};
 
 #[test]
 fn a_deletion_has_the_version_that_was_made_last() {
@@ -172,4 +176,112 @@ fn a_server_without_a_right_to_nodes_gets_a_lease_without_owner_where_none_is_re
     at!(h, 10_000 => ["GET node gw1"]);
     at!(h, 10_000, Failure::NotSent => ["PUT 1 renew"]);
     at!(h, 10_000, Accepted(2) => ["wait 20000"]);
+}
+
+/// One that has looked at its Node after its first beat.
+#[track_caller]
+fn watching_and_beating() -> HeartDriver {
+    let mut h = watching();
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, held_by("gw1", 1).owned(OwnerState::Current, false) => ["PUT 1 renew"]);
+    at!(h, 0, Accepted(2) => ["GET node gw1"]);
+    at!(h, 0, Node("u1", Readiness::Ready) => ["wait 10000"]);
+    h
+}
+
+/// What its owner's readiness is does not matter before there are beats, and does from then on.
+#[test]
+fn a_node_that_was_read_for_its_uid_is_told_of_after_the_first_beat() {
+    for readiness in [Readiness::NotReady, Readiness::Unknown, Readiness::Unsaid] {
+        let told = format!("NodeNotReady({readiness:?})");
+        let mut h = watching();
+        at!(h, 0 => ["GET"]);
+        at!(h, 0, Reply::LeaseMissing => ["GET node gw1"]);
+        at!(h, 0, Node("u1", readiness) => ["POST"]);
+        at!(h, 0, Accepted(1) => ["GET node gw1"]);
+        at!(h, 0, Node("u1", readiness) => [told.as_str(), "wait 10000"]);
+    }
+}
+
+#[test]
+fn a_node_that_was_registered_anew_and_is_not_ready_is_told_of() {
+    for readiness in [Readiness::NotReady, Readiness::Unknown, Readiness::Unsaid] {
+        let told = format!("NodeNotReady({readiness:?})");
+        let mut h = watching_and_beating();
+        at!(h, 10_000 => ["PUT 2 renew"]);
+        at!(h, 10_000, Reply::LeaseMissing => ["GET node gw1"]);
+        at!(h, 10_000, Node("u2", readiness) => ["POST"]);
+        at!(h, 10_000, Accepted(4) => ["LeaseRecreated", "GET node gw1"]);
+        at!(h, 10_000, Node("u2", readiness) => [told.as_str(), "wait 20000"]);
+    }
+}
+
+#[test]
+fn a_node_that_is_missing_after_an_outage_is_looked_for_until_it_is_there() {
+    let mut h = watching();
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, held_by("gw1", 1).owned(OwnerState::Current, false) => ["PUT 1 renew"]);
+    at!(h, 0, Accepted(2) => ["GET node gw1"]);
+    at!(h, 0, Reply::LeaseMissing => ["Trouble NodeMissing get"]);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Accepted(3) => ["GET node gw1"]);
+    at!(h, 10_000, Reply::LeaseMissing => ["wait 20000"]);
+    at!(h, 20_000 => ["PUT 3 renew"]);
+    at!(h, 20_000, Accepted(4) => ["GET node gw1"]);
+    at!(h, 20_000, Node("u2", Readiness::Unsaid) => ["NodeNotReady(Unsaid)", "wait 30000"]);
+}
+
+/// 403 for a moment, as of a server that has just started.
+#[test]
+fn a_look_that_is_refused_once_is_made_up_for_and_no_more() {
+    let mut h = watching();
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, held_by("gw1", 1).owned(OwnerState::Current, false) => ["PUT 1 renew"]);
+    at!(h, 0, Accepted(2) => ["GET node gw1"]);
+    at!(h, 0, Reply::Forbidden => ["wait 10000"]);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Accepted(3) => ["GET node gw1"]);
+    at!(h, 10_000, Reply::Forbidden => ["Trouble Forbidden get", "wait 20000"]);
+    at!(h, 20_000 => ["PUT 3 renew"]);
+    at!(h, 20_000, Accepted(4) => ["wait 30000"]);
+}
+
+/// The look for the owner is another one, before the beat.
+#[test]
+fn a_look_that_is_owed_is_not_forgotten_over_the_owner() {
+    for answer in [
+        Answer::from(Failure::NotSent),
+        Answer::from(Reply::Forbidden),
+    ] {
+        let mut h = watching();
+        at!(h, 0 => ["GET"]);
+        at!(h, 0, held_by("gw1", 1) => ["GET node gw1"]);
+        at!(h, 0, Reply::Invalid => ["Trouble Invalid get", "PUT 1 renew"]);
+        at!(h, 0, Accepted(2) => ["GET node gw1"]);
+        at!(h, 0, Failure::NotSent => ["wait 10000"]);
+        at!(h, 10_000 => ["GET node gw1"]);
+        let sent = h.flight().clone();
+        answer.give(&mut h, &sent);
+        assert!(h.settle().iter().any(|text| text == "PUT 2 renew"));
+        at!(h, 10_000, Accepted(3) => ["GET node gw1"]);
+    }
+}
+
+#[test]
+fn a_look_that_the_host_was_not_alive_for_is_made_up_for() {
+    let mut h = heart(
+        HeartbeatConfig {
+            watch_node: true,
+            liveness_ttl: Some(Duration::from_secs(30)),
+            ..STEADY
+        },
+        GW1,
+    );
+    at!(h, 0, Alive => ["GET"]);
+    at!(h, 0, retry_after(Reply::Throttled, 30) => ["wait 30000"]);
+    at!(h, 30_000 => ["GET"]);
+    at!(h, 30_000, held_by("gw1", 1).owned(OwnerState::Current, false) => ["PUT 1 renew"]);
+    at!(h, 30_001, Accepted(2) => ["Trouble NotAlive update", "wait 40001"]);
+    at!(h, 35_000, Alive => ["PUT 2 renew"]);
+    at!(h, 35_000, Accepted(3) => ["GET node gw1"]);
 }

@@ -9,9 +9,9 @@ use kubelease_core::Timestamp;
 use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{LeaseRecord, Readiness, RecordTime};
 use kubelease_tests::heart::server::HeartServer;
-use kubelease_tests::heart::{A as HEART, GW1, HeartDriver, Node, STEADY, heart};
+use kubelease_tests::heart::{A as HEART, GW1, HeartDriver, Node, STEADY, heart, watching};
 use kubelease_tests::prelude::*;
-use kubelease_tests::store::run_with;
+use kubelease_tests::store::{Answer, run_with};
 
 /// What the controller saved of a node, with the default of its grace period.
 #[derive(Debug, Default)]
@@ -330,6 +330,49 @@ fn a_node_that_may_not_be_read_costs_one_request() {
     at!(h, 10_000, Reply::Forbidden => ["wait 20000"]);
     at!(h, 20_000 => ["PUT 2 renew"]);
     at!(h, 20_000, Accepted(3) => ["wait 30000"]);
+}
+
+/// Whatever a server says of the Node, beats go on; only one that is overloaded or broken keeps a
+/// lease from being made without its owner.
+#[test]
+fn no_answer_about_the_node_holds_up_a_beat() {
+    let passing = [Reply::Throttled, Reply::ServerError(503)];
+    let replies = [
+        Reply::LeaseMissing,
+        Reply::Conflict,
+        Reply::Unauthorized,
+        Reply::Forbidden,
+        Reply::BadAnswer(BadAnswer::Malformed),
+        Reply::NamespaceMissing,
+        Reply::ApiUnavailable,
+        Reply::BadRequest,
+        Reply::NamespaceTerminating,
+        Reply::Invalid,
+        Reply::Refused(418),
+        Reply::TooLarge,
+        Reply::Deleted,
+        Reply::WatchEnded,
+    ];
+    let cases = replies.iter().map(|reply| (reply, false));
+    let cases = cases.chain(passing.iter().chain(&replies).map(|reply| (reply, true)));
+    for (reply, is_there) in cases {
+        let (mut h, mut server) = (watching(), HeartServer::with_node("u1"));
+        let mut judge = Controller::default();
+        if is_there {
+            server.store.put(&held_by("gw1", 5));
+        }
+        run_with(&mut h, 305_000, 20, |now, sent| {
+            let answer = if sent.node.is_some() {
+                Answer::from(*reply).into()
+            } else {
+                server.serve(sent)
+            };
+            judge.look(now, server.store.lease.as_ref());
+            answer
+        });
+        let beats = judge.beats - u32::from(is_there);
+        assert_eq!(beats, 31, "{reply:?}");
+    }
 }
 
 /// Law of the heart alone: where no time is left, nothing is written, and that is told.

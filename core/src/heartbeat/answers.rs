@@ -161,7 +161,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// 409: what is held is out of date. It was no failure of the server's, and costs a try.
     fn conflicted(&mut self, kind: &Sent) {
         match kind {
-            Sent::Get | Sent::Node => self.pause(None),
+            Sent::Get => self.pause(None),
+            Sent::Node => self.look_was_refused(None),
             Sent::Delete => {
                 self.another_round(false);
                 self.follow_up();
@@ -193,8 +194,14 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     fn unreadable(&mut self, kind: &Sent, bad: BadAnswer) {
         self.trouble(TroubleKind::BadAnswer(bad), kind.verb());
-        self.known.must_read |= kind.is_write();
-        self.lost(kind, self.now(), true, None);
+        match kind {
+            // The next answer is no better, where it is the Node that can't be read.
+            Sent::Node => self.look_was_refused(None),
+            Sent::Get | Sent::Create(_) | Sent::Beat(_) | Sent::Delete => {
+                self.known.must_read |= kind.is_write();
+                self.lost(kind, self.now(), true, None);
+            }
+        }
     }
 
     /// Any other answer that says that nothing was done, and that a try at once is useless.

@@ -28,16 +28,24 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             }
         }
         self.uid_is_fresh = true;
-        self.owes_look = false;
-        let changed = node.readiness != self.readiness;
-        self.readiness = node.readiness;
-        let is_watched = self.rules().watch_node && self.known.seen == Seen::Lease;
-        // What the node controller says is worth saying again: the Node may be missed any moment.
-        let is_news = changed || node.readiness == Readiness::Unknown;
-        if is_watched && is_news && node.readiness != Readiness::Ready {
-            self.notices.not_ready = Some(node.readiness);
-        }
+        self.heed(node.readiness);
         self.look_is_over();
+    }
+
+    /// Tells what the Node said of itself. Before there is a lease it can't be ready: that it is
+    /// not is no news until the first beat, and looked at again after it.
+    fn heed(&mut self, readiness: Readiness) {
+        let is_down = readiness != Readiness::Ready;
+        self.owes_look = is_down && self.known.seen != Seen::Lease;
+        if self.owes_look {
+            return;
+        }
+        // What the node controller says is worth saying again: the Node may be missed any moment.
+        let is_news = readiness != self.readiness || readiness == Readiness::Unknown;
+        self.readiness = readiness;
+        if self.rules().watch_node && is_news && is_down {
+            self.notices.not_ready = Some(readiness);
+        }
     }
 
     /// There is no such Node.
@@ -47,17 +55,21 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.trouble(TroubleKind::NodeMissing, Verb::GetNode);
         self.node_uid.clear();
         self.uid_is_fresh = false;
-        self.owes_look = false;
+        // It may be registered any moment, and has to be ready then.
+        self.owes_look |= self.must_look;
         self.look_failed(now);
     }
 
-    /// The Node can't be looked at, and a try at once is useless.
+    /// The Node can't be looked at, and a try at once is useless. It is made up for once: a server
+    /// that has just started refuses everybody for a moment.
     pub(super) fn look_was_refused(&mut self, least: Option<Duration>) {
         let is_blocked = self.rules().owner_required && self.node_uid.is_empty();
         if is_blocked && !self.must_look {
             self.pause_refused(least);
         } else {
-            self.owes_look = false;
+            if self.must_look {
+                self.owes_look = !self.owes_look;
+            }
             self.look_failed(self.now());
         }
     }
@@ -68,7 +80,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         if is_needed && !self.must_look {
             self.pause(least);
         } else {
-            self.owes_look = self.must_look;
+            self.owes_look |= self.must_look;
             self.look_failed(self.now());
         }
     }

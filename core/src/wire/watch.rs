@@ -88,7 +88,10 @@ impl WatchLines {
             let (line, after) = rest.split_at_checked(line_length)?;
             *rest = after;
             let reading = answer.body(line, keep.as_deref_mut());
-            if reading == Reading::More && answer.is_whole() {
+            // Not before the end of the line: what else stands on it must not depend on how the
+            // stream was cut.
+            let is_ended = line.ends_with(b"\n");
+            if is_ended && reading == Reading::More && answer.is_whole() {
                 let (_, kind) = core::mem::replace(self, Self::new()).named()?;
                 return event(kind, answer, keep);
             }

@@ -107,6 +107,39 @@ fn a_watch_is_asked_for_by_name_on_the_collection() {
 }
 
 #[test]
+fn what_stands_after_an_object_spoils_its_line_in_any_split() {
+    let whole = line("MODIFIED", &lease("8", "third", 2));
+    for tail in ["}\n", "x\n", " {}\n"] {
+        let stream = whole.replace('\n', tail);
+        for split in [1, 7, stream.len()] {
+            let (mut session, id) = watching(UpdateMode::MergePatch);
+            let last = stream
+                .as_bytes()
+                .chunks(split)
+                .map(|piece| session.response_body_at(at(0), id, piece))
+                .find(|reading| *reading != Ok(Reading::More));
+            assert_eq!(last, Some(Ok(Reading::Enough)), "{tail:?} by {split}");
+            assert_eq!(
+                session.machine().leader(),
+                Some("other"),
+                "{tail:?} by {split}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_line_counts_when_it_has_ended() {
+    let (mut session, id) = watching(UpdateMode::MergePatch);
+    let whole = line("MODIFIED", &lease("8", "third", 2));
+    let (text, end) = whole.as_bytes().split_at(whole.len() - 1);
+    assert_eq!(session.response_body_at(at(0), id, text), Ok(Reading::More));
+    assert_eq!(session.machine().leader(), Some("other"));
+    assert_eq!(session.response_body_at(at(0), id, end), Ok(Reading::More));
+    assert_eq!(session.machine().leader(), Some("third"));
+}
+
+#[test]
 fn any_split_of_a_stream_tells_the_machine_the_same() {
     let mut stream = String::new();
     stream += &line("MODIFIED", &lease("8", "other", 2));
@@ -272,7 +305,7 @@ fn an_error_event_ends_the_watch_and_its_connection() {
 #[test]
 fn a_stream_that_ends_in_the_middle_of_a_line_has_ended() {
     let whole = line("MODIFIED", &lease("8", "", 2));
-    for length in 0..whole.len() - 2 {
+    for length in 0..whole.len() {
         let (mut session, id) = watching(UpdateMode::MergePatch);
         let piece = &whole.as_bytes()[..length];
         assert_eq!(
@@ -283,19 +316,6 @@ fn a_stream_that_ends_in_the_middle_of_a_line_has_ended() {
         session.response_end(at(5_000), id).unwrap();
         assert!(settle(&mut session, 5_000)[0].contains("/leases/a?"));
     }
-}
-
-#[test]
-fn a_line_counts_when_its_last_brace_is_there() {
-    let whole = line("MODIFIED", &lease("8", "", 2));
-    let (mut session, id) = watching(UpdateMode::MergePatch);
-    let length = whole.len() - 1;
-    let piece = &whole.as_bytes()[..length];
-    assert_eq!(
-        session.response_body_at(at(10), id, piece),
-        Ok(Reading::Enough)
-    );
-    assert_eq!(settle(&mut session, 10)[..2], ["LeaderChanged", "Cancel"]);
 }
 
 #[test]

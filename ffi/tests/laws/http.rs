@@ -70,7 +70,7 @@ pub(crate) fn line(event: WatchEvent<'_>) -> String {
             return "<".to_owned();
         }
     };
-    format!("\n{{\"type\":\"{kind}\",\"object\":{object}}}")
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }
 
 fn lease(record: &LeaseRecord) -> String {

@@ -53,6 +53,15 @@ pub(super) fn replaced(
     lease
 }
 
+/// What creates the lease.
+pub(super) fn created(spec: &Map<String, Value>, labels: &[Label<'_>]) -> Value {
+    let bare = br#"{"metadata":{}}"#;
+    let mut lease = replaced(bare, spec, &Version::default(), labels);
+    let metadata = lease["metadata"].as_object_mut().expect("an object");
+    metadata.remove("resourceVersion");
+    lease
+}
+
 /// What a merge patch has to write.
 pub(super) fn patched(spec: &Map<String, Value>, version: &Version, labels: &[Label<'_>]) -> Value {
     let mut lease = json!({"metadata": {"resourceVersion": version.resource_version.as_str()}});

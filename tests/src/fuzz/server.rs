@@ -1,12 +1,13 @@
-//! A small API server for one Lease in JSON.
+//! A small API server for one Lease and one Node in JSON.
 
 use kubelease_core::wire::http::Method;
 use serde_json::{Value, json};
 
-/// The Lease, if there is one.
+/// The Lease and the Node, where they are.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     lease: Option<Value>,
+    node: Option<Value>,
     version: u64,
 }
 
@@ -20,6 +21,9 @@ impl Server {
             return self.found(200);
         }
         let sent: Value = serde_json::from_slice(body).expect("a write has a body in JSON");
+        if method == Method::Delete {
+            return self.delete_if(&sent["preconditions"]);
+        }
         let condition = sent["metadata"].get("resourceVersion");
         match (&self.lease, method, condition) {
             (Some(_), Method::Post, _) => status(409, "AlreadyExists"),
@@ -43,6 +47,78 @@ impl Server {
                 self.found(200)
             }
         }
+    }
+
+    /// Does a deletion, if its conditions hold.
+    fn delete_if(&mut self, conditions: &Value) -> Answer {
+        let Some(lease) = &self.lease else {
+            return status(404, "NotFound");
+        };
+        let keys = ["uid", "resourceVersion"];
+        if keys
+            .iter()
+            .any(|key| conditions[key] != lease["metadata"][key])
+        {
+            return status(409, "Conflict");
+        }
+        self.lease = None;
+        (200, br#"{"kind":"Status","status":"Success"}"#.to_vec())
+    }
+
+    /// The Node.
+    pub(super) fn node(&self) -> Answer {
+        match &self.node {
+            Some(node) => (200, node.to_string().into_bytes()),
+            None => status(404, "NotFound"),
+        }
+    }
+
+    /// A Node is registered, and has this for its condition `Ready`.
+    pub(super) fn register(&mut self, uid: &str, ready: &str) {
+        let condition = json!({"type": "Ready", "status": ready});
+        self.node = Some(json!({
+            "kind": "Node", "metadata": {"name": "gw1", "uid": uid},
+            "status": {"conditions": [condition]},
+        }));
+    }
+
+    /// The lease's renewTime, where it has one.
+    pub(super) fn renewed(&self) -> Option<String> {
+        let time = &self.lease.as_ref()?["spec"]["renewTime"];
+        time.as_str().map(str::to_owned)
+    }
+
+    /// Somebody else adds an owner.
+    pub(super) fn add_owner(&mut self, kind: &str, name: &str, uid: &str) {
+        let Some(mut lease) = self.lease.take() else {
+            return;
+        };
+        let owner = json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid});
+        let owners = &mut lease["metadata"]["ownerReferences"];
+        let mut all = owners.as_array().cloned().unwrap_or_default();
+        all.push(owner);
+        *owners = all.into();
+        self.store(lease);
+    }
+
+    /// The merge patch that does what this strategic one does: owners merge by their uid.
+    pub(super) fn with_all_owners(&self, patch: &[u8]) -> Vec<u8> {
+        let mut patch: Value = serde_json::from_slice(patch).expect("a patch in JSON");
+        let stored = self
+            .lease
+            .as_ref()
+            .map(|it| &it["metadata"]["ownerReferences"]);
+        let added = patch["metadata"]["ownerReferences"].take();
+        let mut owners = stored
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        for owner in added.as_array().into_iter().flatten() {
+            owners.retain(|it| it["uid"] != owner["uid"]);
+            owners.push(owner.clone());
+        }
+        patch["metadata"]["ownerReferences"] = owners.into();
+        patch.to_string().into_bytes()
     }
 
     /// Somebody else writes this holder.

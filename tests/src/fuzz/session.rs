@@ -430,7 +430,7 @@ impl<'a> Client<'a> {
         let expected = match (&write.kind, method) {
             (WriteKind::Create { by_put }, Method::Post | Method::Put) => {
                 assert_eq!(*by_put, method == Method::Put);
-                created(&spec, labels)
+                bodies::created(&spec, labels)
             }
             (WriteKind::Update { version, .. }, Method::Put) => {
                 bodies::replaced(&self.read, &spec, version, labels)
@@ -464,17 +464,4 @@ fn spec(write: &Write, method: Method) -> Map<String, Value> {
         spec.insert("leaseTransitions".into(), json!(count));
     }
     spec
-}
-
-fn created(spec: &Map<String, Value>, labels: &[Label<'_>]) -> Value {
-    let bare = br#"{"metadata":{}}"#;
-    let mut lease = bodies::replaced(
-        bare,
-        spec,
-        &kubelease_core::lease::Version::default(),
-        labels,
-    );
-    let metadata = lease["metadata"].as_object_mut().expect("an object");
-    metadata.remove("resourceVersion");
-    lease
 }

@@ -51,6 +51,7 @@ fn check(stream: &[u8], outcome: &Outcome) {
     let is_last = rest.iter().all(u8::is_ascii_whitespace);
     let object = line
         .strip_prefix(b"{\"type\":\"MODIFIED\",\"object\":")
+        .and_then(|object| object.strip_suffix(b"\n"))
         .and_then(|object| object.trim_ascii_end().strip_suffix(b"}"));
     let Some(object) = object.filter(|_| is_last) else {
         return;

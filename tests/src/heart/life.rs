@@ -104,6 +104,12 @@ impl<C: Choices> HeartLife<C> {
         }
     }
 
+    /// Whether there is nothing left to choose by.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.choices.is_over()
+    }
+
     fn below(&mut self, end: u64) -> u64 {
         self.choices.below(end)
     }

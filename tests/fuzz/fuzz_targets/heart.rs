@@ -1,0 +1,4 @@
+//! `kubelease_tests::fuzz::heart` under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kubelease_tests::fuzz::heart(data));
