@@ -176,7 +176,7 @@ async fn a_future_that_is_dropped_takes_its_work_along_and_nothing_else() {
 #[tokio::test]
 async fn shutdown_asks_work_to_end_and_releases_after_it() {
     let server = ApiServer::start().unwrap();
-    let handle = candidate(&server, "a").work_budget(LONG);
+    let handle = candidate(&server, "a").work_budget(Duration::from_secs(20));
     let handle = handle.timing(STEADY).start().unwrap();
     let (began, held) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let (begins, still_held) = (Arc::clone(&began), Arc::clone(&held));

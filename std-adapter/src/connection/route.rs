@@ -88,8 +88,8 @@ impl Route {
         Ok(())
     }
 
-    /// A proxy is asked for the host in the URL, and so can't lead to a server whose certificate has
-    /// another name.
+    /// A proxy is asked for the host in the URL, and so can't lead to a server whose certificate
+    /// has another name.
     fn check_name_beside(&self, proxy: &str, name: Option<&Text>) -> Result<(), ConnectionError> {
         match name {
             Some(name) if self.is_other_name(&name.text) => {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Far longer than anything takes here, on the slowest machine.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// The command, in a process group of its own.
 pub(crate) fn kubelease<I: AsRef<OsStr>>(words: impl IntoIterator<Item = I>) -> Command {

@@ -17,8 +17,8 @@ use kubelease::kubelease_core::time::{self, Now};
 use kubelease::testing::{ApiServer, LoggedRequest};
 use kubelease::{Builder, Changes, Clock, Elector, Event, Timing};
 
-/// 2 s, 1.5 s, 0.2 s, and so a request timeout of 0.65 s: for what waits for an expiry. On a machine
-/// that is busy with other tests such a term may end by itself.
+/// 2 s, 1.5 s, 0.2 s, and so a request timeout of 0.65 s: for what waits for an expiry. On a
+/// machine that is busy with other tests such a term may end by itself.
 pub const FAST: Timing = Timing::new(
     time::Duration::from_millis(2_000),
     time::Duration::from_millis(1_500),
@@ -32,8 +32,8 @@ pub const STEADY: Timing = Timing::new(
     time::Duration::from_millis(400),
 );
 
-/// 30 s, 20 s, 0.2 s, and so a request timeout of 9.9 s: for all that neither expires nor times out,
-/// however slow the machine is.
+/// 30 s, 20 s, 0.2 s, and so a request timeout of 9.9 s: for all that neither expires nor times
+/// out, however slow the machine is.
 pub const PATIENT: Timing = Timing::new(
     time::Duration::from_millis(30_000),
     time::Duration::from_millis(20_000),
@@ -41,7 +41,7 @@ pub const PATIENT: Timing = Timing::new(
 );
 
 /// Far longer than anything takes here, on the slowest machine.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(60);
 
 pub fn candidate(server: &ApiServer, identity: &str) -> Builder {
     Elector::builder()

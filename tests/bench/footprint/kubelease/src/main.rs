@@ -1,4 +1,5 @@
-//! The smallest elector over kubelease: leads, says so, and goes on leading. Arguments: the server's URL.
+//! The smallest elector over kubelease: leads, says so, and goes on leading.
+//! It is told the server's URL.
 
 use core::time::Duration;
 
