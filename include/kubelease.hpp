@@ -174,7 +174,8 @@ private:
     kl_heartbeat_config raw_;
 };
 
-// What an elector or heartbeat wants next. Where its poll failed, kind is KL_ACTION_STOPPED and status says why.
+// What an elector or heartbeat wants next. Where its poll failed, kind is KL_ACTION_STOPPED and
+// status says why.
 struct Action : kl_action {
     Action() noexcept : kl_action(KL_ACTION_INIT) {}
     Status status = KL_OK;

@@ -1,10 +1,7 @@
 /* What every function promises about its arguments, whatever they are. */
-#include "check.h"
-#include "fake_server.h"
-
-#include <string.h>
-
-static const kl_now AT_0 = {0, KL_WALL_UNKNOWN};
+#define OBJECT kl_elector
+#define CALL(name) kl_elector_##name
+#include "promises.h"
 
 static kl_elector_config good_config(void)
 {
@@ -22,131 +19,56 @@ static kl_status try_config(const kl_elector_config *config)
     return kl_elector_init(&elector, sizeof elector, config, &AT_0);
 }
 
-/* A live elector whose first request, 0 < *id, is in flight. */
-static bool begin(kl_elector *elector, uint32_t *id)
+static kl_status make(kl_elector *elector, size_t size)
 {
     kl_elector_config config = good_config();
-    kl_action action = KL_ACTION_INIT;
-    if (kl_elector_init(elector, sizeof *elector, &config, &AT_0) != KL_OK ||
-        kl_elector_poll(elector, &AT_0, &action) != KL_OK || action.kind != KL_ACTION_SEND)
-        return false;
-    *id = action.request_id;
-    return true;
+    return kl_elector_init(elector, size, &config, &AT_0);
 }
 
-/* Each function of an object, on `elector`, with good arguments otherwise: all must say `code`. */
-static int all_refuse(kl_elector *elector, kl_status code)
+static int own_refuse(kl_elector *elector, kl_status code)
 {
-    kl_action action = KL_ACTION_INIT;
-    kl_request request = KL_REQUEST_INIT;
-    kl_health health = KL_HEALTH_INIT;
     kl_fence fence;
     kl_str text = {NULL, 0};
-    uint8_t buffer[8];
-    size_t written = 77;
-    CHECK_INT(kl_elector_poll(elector, &AT_0, &action), code);
-    CHECK_INT(action.kind, 0);
-    CHECK_INT(kl_elector_request(elector, 1, &request), code);
-    CHECK_INT(request.method, 0);
-    CHECK_INT(kl_elector_request_read(elector, 1, KL_PART_BODY, 0, buffer, 8, &written), code);
-    CHECK_INT(written, 77);
-    CHECK_INT(kl_elector_response_begin(elector, 1, 200), code);
-    CHECK_INT(kl_elector_response_header(elector, 1, KL_STR("Date"), text), code);
-    CHECK_INT(kl_elector_response_body(elector, 1, buffer, 0), code);
-    CHECK_INT(kl_elector_response_end(elector, 1, &AT_0), code);
-    CHECK_INT(kl_elector_transport_error(elector, 1, KL_TRANSPORT_UNKNOWN, &AT_0), code);
     CHECK_INT(kl_elector_step_down(elector, &AT_0, 5), code);
     CHECK_INT(kl_elector_stop(elector, &AT_0), code);
     CHECK_INT(kl_elector_stop_when_idle(elector, &AT_0), code);
     CHECK_INT(kl_elector_work_done(elector, &AT_0), code);
     CHECK_INT(kl_elector_leader(elector, &text), code);
     CHECK_INT(kl_elector_fence(elector, &fence), code);
-    CHECK_INT(kl_elector_health(elector, 0, &health), code);
-    CHECK_INT(kl_elector_set_log(elector, NULL, NULL), code);
     CHECK(!kl_elector_is_leading(elector, 0));
     CHECK_INT(kl_elector_leading_until(elector), 0);
     CHECK_INT(kl_elector_term(elector), 0);
     return 1;
 }
 
-static int no_object_is_an_answer_and_no_crash(void)
-{
-    static kl_elector zeroed, ones;
-    memset(&ones, 0xff, sizeof ones);
-    return all_refuse(NULL, KL_ERR_ARG) && all_refuse(&zeroed, KL_ERR_NOT_INIT) &&
-           all_refuse(&ones, KL_ERR_NOT_INIT);
-}
-
-static int misaligned_storage_is_refused(void)
-{
-    static union {
-        kl_elector aligned[2];
-        unsigned char bytes[2 * sizeof(kl_elector)];
-    } room;
-    kl_elector_config config = good_config();
-    void *misaligned = room.bytes + 1;
-    CHECK_INT(kl_elector_init(misaligned, sizeof(kl_elector), &config, &AT_0), KL_ERR_STORAGE);
-    return all_refuse(misaligned, KL_ERR_STORAGE);
-}
-
-static int each_null_is_refused(void)
+static int each_null_of_an_elector_is_refused(void)
 {
     kl_elector elector;
     kl_elector_config config = good_config();
-    kl_action action = KL_ACTION_INIT;
-    kl_request request = KL_REQUEST_INIT;
-    kl_str none = {NULL, 3};
     uint32_t id;
-    size_t written;
-    uint8_t buffer[4];
-    CHECK_INT(kl_elector_init(NULL, sizeof elector, &config, &AT_0), KL_ERR_ARG);
     CHECK_INT(kl_elector_init(&elector, sizeof elector, NULL, &AT_0), KL_ERR_ARG);
     CHECK_INT(kl_elector_init(&elector, sizeof elector, &config, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_config_default(NULL, sizeof config), KL_ERR_ARG);
     CHECK(begin(&elector, &id));
-    CHECK_INT(kl_elector_poll(&elector, NULL, &action), KL_ERR_ARG);
-    CHECK_INT(kl_elector_poll(&elector, &AT_0, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_request(&elector, id, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, NULL, 4, &written),
-              KL_ERR_ARG);
-    CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, buffer, 4, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_request_read(&elector, id, KL_PART_BODY, 0, NULL, 0, &written), KL_OK);
-    CHECK_INT(kl_elector_response_begin(&elector, id, 200), KL_OK);
-    CHECK_INT(kl_elector_response_header(&elector, id, none, KL_STR("x")), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_header(&elector, id, KL_STR("x"), none), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_body(&elector, id, NULL, 1), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_body(&elector, id, NULL, 0), KL_OK);
-    CHECK_INT(kl_elector_response_body(&elector, id, buffer, SIZE_MAX), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_end(&elector, id, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_transport_error(&elector, id, KL_TRANSPORT_UNKNOWN, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_step_down(&elector, NULL, 0), KL_ERR_ARG);
     CHECK_INT(kl_elector_stop(&elector, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_leader(&elector, NULL), KL_ERR_ARG);
     CHECK_INT(kl_elector_fence(&elector, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_elector_health(&elector, 0, NULL), KL_ERR_ARG);
     CHECK_INT(kl_label_init(NULL, KL_STR("a"), KL_STR("b")), KL_ERR_ARG);
     CHECK_INT(kl_fence_token(NULL), 0);
     CHECK_INT(kl_fence_cmp(NULL, NULL), INT32_MIN);
     CHECK_INT(kl_clock32_extend(NULL, 9), 9);
-    /* After all that the request still waits for its answer. */
-    CHECK_INT(kl_elector_transport_error(&elector, id, KL_TRANSPORT_NOT_SENT, &AT_0), KL_OK);
-    (void)request;
     return 1;
 }
 
-static int sizes_say_which_release_the_caller_knows(void)
+static int sizes_of_a_configuration_say_which_release_the_caller_knows(void)
 {
     struct {
         kl_elector_config known;
         uint64_t later;
     } newer;
-    struct {
-        kl_action known;
-        uint64_t later;
-    } action;
     kl_elector elector;
     kl_elector_config config;
-    CHECK(kl_elector_size() <= sizeof elector && kl_elector_size() > 64);
     CHECK_INT(kl_elector_config_default(&config, sizeof config - 1), KL_ERR_SIZE);
     newer.later = 0x5a5a5a5a;
     CHECK_INT(kl_elector_config_default(&newer.known, sizeof newer), KL_OK);
@@ -157,16 +79,6 @@ static int sizes_say_which_release_the_caller_knows(void)
     CHECK_INT(kl_elector_init(&elector, sizeof elector, &newer.known, &AT_0), KL_OK);
     newer.known.size = sizeof config - 1;
     CHECK_INT(kl_elector_init(&elector, sizeof elector, &newer.known, &AT_0), KL_ERR_SIZE);
-    config = good_config();
-    CHECK_INT(kl_elector_init(&elector, kl_elector_size() - 1, &config, &AT_0), KL_ERR_STORAGE);
-    CHECK_INT(kl_elector_init(&elector, kl_elector_size(), &config, &AT_0), KL_OK);
-    action.known.size = sizeof action;
-    action.later = 0x5a5a5a5a;
-    CHECK_INT(kl_elector_poll(&elector, &AT_0, &action.known), KL_OK);
-    CHECK_INT(action.later, 0x5a5a5a5a);
-    CHECK_INT(action.known.size, sizeof action.known);
-    action.known.size = 0;
-    CHECK_INT(kl_elector_poll(&elector, &AT_0, &action.known), KL_ERR_SIZE);
     return 1;
 }
 
@@ -224,57 +136,13 @@ static int each_fault_of_a_configuration_has_its_code(void)
     return 1;
 }
 
-static int calls_out_of_order_and_wrong_ids_change_nothing(void)
+static int a_candidate_has_no_fence(void)
 {
     kl_elector elector;
-    kl_request request = KL_REQUEST_INIT;
     kl_fence fence;
     uint32_t id;
-    size_t written = 5;
     CHECK(begin(&elector, &id));
-    CHECK_INT(kl_elector_request(&elector, id + 1, &request), KL_ERR_STALE);
-    CHECK_INT(kl_elector_request_read(&elector, id, 3, 0, NULL, 0, &written), KL_ERR_ARG);
-    CHECK_INT(written, 5);
-    CHECK_INT(kl_elector_response_header(&elector, id, KL_STR("a"), KL_STR("b")), KL_ERR_STALE);
-    CHECK_INT(kl_elector_response_body(&elector, id, (const uint8_t *)"{", 1), KL_ERR_STALE);
-    CHECK_INT(kl_elector_response_end(&elector, id, &AT_0), KL_ERR_STALE);
-    CHECK_INT(kl_elector_response_begin(&elector, id + 1, 200), KL_ERR_STALE);
-    CHECK_INT(kl_elector_response_begin(&elector, id, 99), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_begin(&elector, id, 1000), KL_ERR_ARG);
-    CHECK_INT(kl_elector_response_begin(&elector, id, UINT32_MAX), KL_ERR_ARG);
-    CHECK_INT(kl_elector_transport_error(&elector, id, 0, &AT_0), KL_ERR_ARG);
-    CHECK_INT(kl_elector_transport_error(&elector, id, 4, &AT_0), KL_ERR_ARG);
-    CHECK_INT(kl_elector_transport_error(&elector, id + 1, 1, &AT_0), KL_ERR_STALE);
     CHECK_INT(kl_elector_fence(&elector, &fence), KL_ERR_NOT_LEADING);
-    CHECK_INT(kl_elector_request(&elector, id, &request), KL_OK);
-    CHECK_INT(request.method, KL_METHOD_GET);
-    CHECK_INT(request.body_len, 0);
-    CHECK_INT(request.content_type.len, 0);
-    return 1;
-}
-
-struct reentered {
-    kl_elector elector;
-    int good;
-};
-
-/* Calls everything on the elector whose hook it is. */
-static void reentering_hook(void *user, uint32_t level, uint32_t code, uint64_t a, uint64_t b)
-{
-    struct reentered *object = user;
-    (void)level, (void)code, (void)a, (void)b;
-    object->good = all_refuse(&object->elector, KL_ERR_REENTRANT) ? object->good + 1 : -1000;
-}
-
-static int a_call_from_the_hook_is_refused(void)
-{
-    static struct reentered object;
-    uint32_t id;
-    CHECK(begin(&object.elector, &id));
-    CHECK_INT(kl_elector_set_log(&object.elector, reentering_hook, &object), KL_OK);
-    CHECK_INT(kl_elector_transport_error(&object.elector, id, KL_TRANSPORT_UNKNOWN, &AT_0), KL_OK);
-    CHECK_INT(object.good, 1);
-    CHECK_INT(kl_elector_set_log(&object.elector, NULL, NULL), KL_OK);
     return 1;
 }
 
@@ -317,14 +185,12 @@ static int numbers_have_the_names_of_the_header(void)
 int main(void)
 {
     static const struct test tests[] = {
-        {"no object is an answer and no crash", no_object_is_an_answer_and_no_crash},
-        {"misaligned storage is refused", misaligned_storage_is_refused},
-        {"each NULL is refused", each_null_is_refused},
-        {"sizes say which release the caller knows", sizes_say_which_release_the_caller_knows},
+        PROMISES,
+        {"each NULL of an elector is refused", each_null_of_an_elector_is_refused},
+        {"sizes of a configuration say which release the caller knows",
+         sizes_of_a_configuration_say_which_release_the_caller_knows},
         {"each fault of a configuration has its code", each_fault_of_a_configuration_has_its_code},
-        {"calls out of order and wrong ids change nothing",
-         calls_out_of_order_and_wrong_ids_change_nothing},
-        {"a call from the hook is refused", a_call_from_the_hook_is_refused},
+        {"a candidate has no fence", a_candidate_has_no_fence},
         {"a counter of 32 bits goes on", a_counter_of_32_bits_goes_on},
         {"header and library are of one version", header_and_library_are_of_one_version},
         {"numbers have the names of the header", numbers_have_the_names_of_the_header},

@@ -1,10 +1,9 @@
 /* Heartbeats through the C interface: what every function promises, and whole lives. */
-#include "check.h"
-
-#include <kubelease.h>
+#define OBJECT kl_heartbeat
+#define CALL(name) kl_heartbeat_##name
+#include "promises.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static kl_now at(uint64_t ms)
 {
@@ -24,121 +23,52 @@ static kl_heartbeat_config good_config(void)
     return config;
 }
 
-static bool begin(kl_heartbeat *heart, const kl_heartbeat_config *config)
+static kl_status make(kl_heartbeat *heart, size_t size)
 {
-    kl_now now = at(0);
-    return kl_heartbeat_init(heart, sizeof *heart, config, &now) == KL_OK;
+    kl_heartbeat_config config = good_config();
+    return kl_heartbeat_init(heart, size, &config, &AT_0);
 }
 
-/* Each function on `heart`, with good arguments otherwise: all must say `code`. */
-static int all_refuse(kl_heartbeat *heart, kl_status code)
+static int own_refuse(kl_heartbeat *heart, kl_status code)
 {
-    kl_action action = KL_ACTION_INIT;
-    kl_request request = KL_REQUEST_INIT;
-    kl_health health = KL_HEALTH_INIT;
     kl_str text = {NULL, 0};
-    kl_now now = at(0);
-    uint8_t buffer[8];
-    size_t written = 77;
-    CHECK_INT(kl_heartbeat_poll(heart, &now, &action), code);
-    CHECK_INT(action.kind, 0);
-    CHECK_INT(kl_heartbeat_request(heart, 1, &request), code);
-    CHECK_INT(request.method, 0);
-    CHECK_INT(kl_heartbeat_request_read(heart, 1, KL_PART_BODY, 0, buffer, 8, &written), code);
-    CHECK_INT(written, 77);
-    CHECK_INT(kl_heartbeat_response_begin(heart, 1, 200), code);
-    CHECK_INT(kl_heartbeat_response_header(heart, 1, KL_STR("Date"), text), code);
-    CHECK_INT(kl_heartbeat_response_body(heart, 1, buffer, 0), code);
-    CHECK_INT(kl_heartbeat_response_end(heart, 1, &now), code);
-    CHECK_INT(kl_heartbeat_transport_error(heart, 1, KL_TRANSPORT_UNKNOWN, &now), code);
-    CHECK_INT(kl_heartbeat_alive(heart, &now), code);
-    CHECK_INT(kl_heartbeat_retire(heart, &now, KL_RETIRE_KEEP), code);
+    CHECK_INT(kl_heartbeat_alive(heart, &AT_0), code);
+    CHECK_INT(kl_heartbeat_retire(heart, &AT_0, KL_RETIRE_KEEP), code);
     CHECK_INT(kl_heartbeat_node_uid(heart, &text), code);
-    CHECK_INT(kl_heartbeat_health(heart, 0, &health), code);
-    CHECK_INT(health.state, 0);
-    CHECK_INT(kl_heartbeat_set_log(heart, NULL, NULL), code);
     CHECK(kl_heartbeat_last_beat(heart) == KL_NEVER);
     return 1;
 }
 
-static int no_object_is_an_answer_and_no_crash(void)
+static int an_elector_is_no_heartbeat(void)
 {
-    static kl_heartbeat zeroed, ones;
     static union {
-        kl_heartbeat aligned[2];
-        kl_elector other;
-        unsigned char bytes[2 * sizeof(kl_heartbeat)];
+        kl_heartbeat heart;
+        kl_elector elector;
     } room;
-    kl_heartbeat_config config = good_config();
-    kl_elector_config other;
-    kl_now now = at(0);
-    void *misaligned = room.bytes + 1;
-    memset(&ones, 0xff, sizeof ones);
-    CHECK(all_refuse(NULL, KL_ERR_ARG) && all_refuse(&zeroed, KL_ERR_NOT_INIT));
-    CHECK(all_refuse(&ones, KL_ERR_NOT_INIT));
-    CHECK_INT(kl_heartbeat_init(misaligned, sizeof zeroed, &config, &now), KL_ERR_STORAGE);
-    CHECK(all_refuse(misaligned, KL_ERR_STORAGE));
-    /* An elector is no heartbeat. */
-    kl_elector_config_default(&other, sizeof other);
-    other.namespace_ = other.name = other.identity = KL_STR("n");
-    CHECK_INT(kl_elector_init(&room.other, sizeof room.other, &other, &now), KL_OK);
-    return all_refuse(&room.aligned[0], KL_ERR_NOT_INIT);
+    kl_elector_config config;
+    kl_elector_config_default(&config, sizeof config);
+    config.namespace_ = config.name = config.identity = KL_STR("n");
+    CHECK_INT(kl_elector_init(&room.elector, sizeof room.elector, &config, &AT_0), KL_OK);
+    return all_refuse(&room.heart, KL_ERR_NOT_INIT);
 }
 
-static int each_null_wrong_size_and_wrong_number_is_refused(void)
+static int each_null_and_wrong_number_of_a_heart_is_refused(void)
 {
     kl_heartbeat heart;
     kl_heartbeat_config config = good_config();
-    kl_action action = KL_ACTION_INIT;
-    kl_request request = KL_REQUEST_INIT;
-    kl_health health = KL_HEALTH_INIT;
-    kl_now now = at(0);
-    uint8_t byte = '{';
-    size_t written = 5;
+    uint32_t id;
     CHECK_INT(kl_heartbeat_config_default(NULL, sizeof config), KL_ERR_ARG);
     CHECK_INT(kl_heartbeat_config_default(&config, sizeof config - 1), KL_ERR_SIZE);
-    CHECK_INT(kl_heartbeat_init(NULL, sizeof heart, &config, &now), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_init(&heart, sizeof heart, NULL, &now), KL_ERR_ARG);
+    CHECK_INT(kl_heartbeat_init(&heart, sizeof heart, NULL, &AT_0), KL_ERR_ARG);
     CHECK_INT(kl_heartbeat_init(&heart, sizeof heart, &config, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_init(&heart, kl_heartbeat_size() - 1, &config, &now), KL_ERR_STORAGE);
     config.size--;
-    CHECK_INT(kl_heartbeat_init(&heart, sizeof heart, &config, &now), KL_ERR_SIZE);
-    config.size++;
-    CHECK(kl_heartbeat_size() <= sizeof heart);
-    CHECK_INT(kl_heartbeat_init(&heart, kl_heartbeat_size(), &config, &now), KL_OK);
-    CHECK_INT(kl_heartbeat_poll(&heart, NULL, &action), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_poll(&heart, &now, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_poll(&heart, &now, &action), KL_OK);
-    CHECK_INT(action.kind, KL_ACTION_SEND);
-    uint32_t id = action.request_id;
-    action.size = 0;
-    CHECK_INT(kl_heartbeat_poll(&heart, &now, &action), KL_ERR_SIZE);
-    CHECK_INT(kl_heartbeat_request(&heart, id, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_request(&heart, id + 1, &request), KL_ERR_STALE);
-    CHECK_INT(kl_heartbeat_request_read(&heart, id, 3, 0, NULL, 0, &written), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_request_read(&heart, id, 1, 0, NULL, 4, &written), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_request_read(&heart, id, 1, 0, &byte, 1, NULL), KL_ERR_ARG);
-    CHECK_INT(written, 5);
-    CHECK_INT(kl_heartbeat_response_body(&heart, id, &byte, 1), KL_ERR_STALE);
-    CHECK_INT(kl_heartbeat_response_header(&heart, id, KL_STR("a"), KL_STR("b")), KL_ERR_STALE);
-    CHECK_INT(kl_heartbeat_response_end(&heart, id, &now), KL_ERR_STALE);
-    CHECK_INT(kl_heartbeat_response_begin(&heart, id + 1, 200), KL_ERR_STALE);
-    CHECK_INT(kl_heartbeat_response_begin(&heart, id, 99), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_response_begin(&heart, id, 200), KL_OK);
-    CHECK_INT(kl_heartbeat_response_body(&heart, id, NULL, 1), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_response_end(&heart, id, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_transport_error(&heart, id, 4, &now), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_transport_error(&heart, id, 0, &now), KL_ERR_ARG);
+    CHECK_INT(kl_heartbeat_init(&heart, sizeof heart, &config, &AT_0), KL_ERR_SIZE);
+    CHECK(begin(&heart, &id));
     CHECK_INT(kl_heartbeat_alive(&heart, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_retire(&heart, &now, 0), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_retire(&heart, &now, 4), KL_ERR_ARG);
+    CHECK_INT(kl_heartbeat_retire(&heart, &AT_0, 0), KL_ERR_ARG);
+    CHECK_INT(kl_heartbeat_retire(&heart, &AT_0, 4), KL_ERR_ARG);
     CHECK_INT(kl_heartbeat_retire(&heart, NULL, KL_RETIRE_KEEP), KL_ERR_ARG);
     CHECK_INT(kl_heartbeat_node_uid(&heart, NULL), KL_ERR_ARG);
-    CHECK_INT(kl_heartbeat_health(&heart, 0, NULL), KL_ERR_ARG);
-    health.size = 3;
-    CHECK_INT(kl_heartbeat_health(&heart, 0, &health), KL_ERR_SIZE);
-    /* After all that the request still waits for its answer. */
-    CHECK_INT(kl_heartbeat_transport_error(&heart, id, KL_TRANSPORT_NOT_SENT, &now), KL_OK);
     return 1;
 }
 
@@ -187,6 +117,16 @@ struct life {
     kl_action last;
     char method[8], target[300], body[800];
 };
+
+/* A life begins. */
+static int starts(struct life *life, size_t chunk, const kl_heartbeat_config *config)
+{
+    kl_now now = at(0);
+    memset(life, 0, sizeof *life);
+    life->chunk = chunk;
+    CHECK_INT(kl_heartbeat_init(&life->heart, sizeof life->heart, config, &now), KL_OK);
+    return 1;
+}
 
 /* Polls once, after the object has been moved. */
 static int poll(struct life *life, uint64_t ms)
@@ -306,11 +246,9 @@ static int health_is(const struct life *life, uint64_t ms, uint32_t state)
 static int is_born(struct life *life, size_t chunk, uint32_t flags)
 {
     kl_heartbeat_config config = good_config();
-    memset(life, 0, sizeof *life);
-    life->chunk = chunk;
     config.node = KL_STR("gw1");
     config.flags |= flags;
-    CHECK(begin(&life->heart, &config));
+    CHECK(starts(life, chunk, &config));
     CHECK(wants(life, 0, "GET", LEASES "/gw1?"));
     CHECK(answers(life, 0, 404, MISSING));
     CHECK(wants(life, 0, "GET", "/api/v1/nodes/gw1"));
@@ -367,10 +305,8 @@ static int a_silent_host_is_left_out(void)
     struct life life;
     kl_heartbeat_config config = good_config();
     kl_now now = at(500);
-    memset(&life, 0, sizeof life);
-    life.chunk = 5;
     config.liveness_ttl_ms = 2000;
-    CHECK(begin(&life.heart, &config));
+    CHECK(starts(&life, 5, &config));
     CHECK(says(&life, 0, KL_EVENT_TROUBLE, KL_TROUBLE_NOT_ALIVE));
     CHECK(health_is(&life, 0, KL_HEALTH_NOT_ALIVE));
     CHECK_INT(kl_heartbeat_alive(&life.heart, &now), KL_OK);
@@ -412,29 +348,84 @@ static int each_end_has_its_name(void)
     return ends(&life, KL_FINISH_DELETED);
 }
 
-struct reentered {
-    kl_heartbeat heart;
-    int good;
-};
-
-static void reentering_hook(void *user, uint32_t level, uint32_t code, uint64_t a, uint64_t b)
+/* The Lease in the words of a server, as `holder` renewed it. */
+static int reads(struct life *life, uint64_t ms, const char *holder, const char *renew_time)
 {
-    struct reentered *object = user;
-    (void)level, (void)code, (void)a, (void)b;
-    object->good = all_refuse(&object->heart, KL_ERR_REENTRANT) ? object->good + 1 : -1000;
+    char answer[400];
+    snprintf(answer, sizeof answer,
+             "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"gw1\",\"uid\":\"l1\","
+             "\"resourceVersion\":\"5\"},\"spec\":{\"holderIdentity\":\"%s\","
+             "\"leaseDurationSeconds\":25,\"renewTime\":\"%s\"}}",
+             holder, renew_time);
+    return answers(life, ms, 200, answer);
 }
 
-static int a_call_from_the_hook_is_refused(void)
+static int trouble(struct life *life, uint64_t ms, uint32_t kind, uint32_t verb)
 {
-    static struct reentered object;
-    kl_heartbeat_config config = good_config();
-    kl_action action = KL_ACTION_INIT;
-    kl_now now = at(0);
-    CHECK(begin(&object.heart, &config));
-    CHECK_INT(kl_heartbeat_set_log(&object.heart, reentering_hook, &object), KL_OK);
-    CHECK_INT(kl_heartbeat_poll(&object.heart, &now, &action), KL_OK);
-    CHECK_INT(object.good, 1);
+    CHECK(says(life, ms, KL_EVENT_TROUBLE, kind));
+    CHECK_INT(life->last.verb, verb);
+    CHECK_INT(life->last.detail, 0);
     return 1;
+}
+
+static int a_missing_node_is_told_and_owns_nothing(void)
+{
+    static const char no_node[] = "{\"kind\":\"Status\",\"reason\":\"NotFound\","
+                                  "\"details\":{\"name\":\"gw1\",\"kind\":\"nodes\"}}";
+    for (int required = 0; required < 2; required++) {
+        struct life life;
+        kl_heartbeat_config config = good_config();
+        config.node = KL_STR("gw1");
+        config.flags |= required ? KL_HEARTBEAT_OWNER_REQUIRED : 0u;
+        CHECK(starts(&life, 9, &config));
+        CHECK(wants(&life, 0, "GET", LEASES "/gw1?"));
+        CHECK(answers(&life, 0, 404, MISSING));
+        CHECK(wants(&life, 0, "GET", "/api/v1/nodes/gw1"));
+        CHECK(answers(&life, 0, 404, no_node));
+        CHECK(trouble(&life, 0, KL_TROUBLE_NODE_MISSING, KL_VERB_GET_NODE));
+        if (required) {
+            CHECK(waits(&life, 0, 10000));
+        } else {
+            CHECK(wants(&life, 0, "POST", LEASES "?"));
+            CHECK(strstr(life.body, "ownerReferences") == NULL);
+        }
+    }
+    return 1;
+}
+
+static int somebody_elses_lease_is_told_and_waited_out(void)
+{
+    static const char time[] = "2026-01-01T00:00:00.000000Z";
+    struct life life;
+    kl_heartbeat_config config = good_config();
+    CHECK(starts(&life, 9, &config));
+    CHECK(wants(&life, 0, "GET", LEASES "/gw1?"));
+    CHECK(reads(&life, 0, "bob", time));
+    CHECK(trouble(&life, 0, KL_TROUBLE_HELD_BY_ANOTHER, KL_VERB_UPDATE));
+    CHECK(waits(&life, 0, 10000));
+    CHECK(wants(&life, 10000, "GET", LEASES "/gw1?") && reads(&life, 10000, "bob", time));
+    CHECK(waits(&life, 10000, 20000));
+    CHECK(wants(&life, 20000, "GET", LEASES "/gw1?") && reads(&life, 20000, "bob", time));
+    CHECK(waits(&life, 20000, 25001));
+    CHECK(wants(&life, 25001, "PATCH", LEASES "/gw1?"));
+    CHECK(strstr(life.body, "\"holderIdentity\":\"gw1\"") != NULL);
+    /* Unless the owner is forced. */
+    config.flags |= KL_HEARTBEAT_FORCE_OWNER;
+    CHECK(starts(&life, 9, &config));
+    CHECK(wants(&life, 0, "GET", LEASES "/gw1?") && reads(&life, 0, "bob", time));
+    return wants(&life, 0, "PATCH", LEASES "/gw1?");
+}
+
+static int at_the_end_of_times_nothing_is_written(void)
+{
+    struct life life;
+    kl_heartbeat_config config = good_config();
+    CHECK(starts(&life, 9, &config));
+    CHECK(wants(&life, 0, "GET", LEASES "/gw1?"));
+    CHECK(reads(&life, 0, "gw1", "9999-12-31T23:59:59.999999Z"));
+    CHECK(trouble(&life, 0, KL_TROUBLE_TIME_USED_UP, KL_VERB_UPDATE));
+    CHECK(waits(&life, 0, 10000));
+    return waits(&life, 10000, 20000);
 }
 
 static int numbers_have_the_names_of_the_header(void)
@@ -451,16 +442,20 @@ static int numbers_have_the_names_of_the_header(void)
 int main(void)
 {
     static const struct test tests[] = {
-        {"no object is an answer and no crash", no_object_is_an_answer_and_no_crash},
-        {"each NULL, wrong size and wrong number is refused",
-         each_null_wrong_size_and_wrong_number_is_refused},
+        PROMISES,
+        {"an elector is no heartbeat", an_elector_is_no_heartbeat},
+        {"each NULL and wrong number of a heart is refused",
+         each_null_and_wrong_number_of_a_heart_is_refused},
         {"each fault of a configuration has its code", each_fault_of_a_configuration_has_its_code},
         {"a node beats in every split and every place",
          a_node_beats_in_every_split_and_every_place},
         {"a Node that is not ready is told", a_node_that_is_not_ready_is_told},
         {"a silent host is left out", a_silent_host_is_left_out},
         {"each end has its name", each_end_has_its_name},
-        {"a call from the hook is refused", a_call_from_the_hook_is_refused},
+        {"a missing Node is told and owns nothing", a_missing_node_is_told_and_owns_nothing},
+        {"somebody else's Lease is told and waited out",
+         somebody_elses_lease_is_told_and_waited_out},
+        {"at the end of times nothing is written", at_the_end_of_times_nothing_is_written},
         {"numbers have the names of the header", numbers_have_the_names_of_the_header},
     };
     return run_tests(tests, sizeof tests / sizeof tests[0]);

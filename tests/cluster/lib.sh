@@ -2,8 +2,10 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+# What cargo builds.
+target=${CARGO_TARGET_DIR:-$root/target}
 # All that a running cluster keeps: keys, addresses, process ids, logs.
-cluster=${KUBELEASE_CLUSTER:-${CARGO_TARGET_DIR:-$root/target}/cluster}
+cluster=${KUBELEASE_CLUSTER:-$target/cluster}
 # Programs that were built, by what they were built from.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kubelease-cluster
 
@@ -82,18 +84,22 @@ is_serving() {
     -H 'Content-Type: application/json' -d "$review" >/dev/null
 }
 
+# build_c PROGRAM: builds an example in C, beside what cargo builds.
+build_c() {
+  make --silent -C "$root/ffi" static
+  make --silent -C "$root/examples/c" BIN="$target/debug" "$target/debug/$1"
+}
+
 # election PROGRAM FLAG...: builds all kinds of candidates, and runs a program of go/ that lets them
 # elect a leader on the running cluster, which is started if there is none.
 election() {
   local -r program=$1
-  local -r target=${CARGO_TARGET_DIR:-$root/target}
   shift
   "$here/up"
   local bin
   bin=$("$here/build" elector work "$program")
   cargo build --quiet --manifest-path "$root/Cargo.toml" -p kubelease-cluster --bin candidate
-  make --silent -C "$root/ffi" static
-  make --silent -C "$root/examples/c" BIN="$target" "$target/leader_curl"
+  build_c leader_curl
   "$bin/$program" --cluster "$cluster" --logs "$cluster-logs" --candidate "$target/debug/candidate" \
-    --leader-curl "$target/leader_curl" --elector "$bin/elector" --work "$bin/work" "$@"
+    --leader-curl "$target/debug/leader_curl" --elector "$bin/elector" --work "$bin/work" "$@"
 }

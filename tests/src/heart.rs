@@ -4,6 +4,7 @@
 pub mod book;
 pub mod life;
 pub mod server;
+pub mod sim;
 
 use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};

@@ -89,6 +89,30 @@ fn a_final_beat_makes_no_lease_and_takes_none() {
     at!(h, 0, held_by("B", 3) => ["Finished NotHolder", "Done"]);
 }
 
+/// Who waits for the lease ends without having had it.
+#[test]
+fn the_end_of_a_heart_that_waits_for_the_lease_leaves_it_alone() {
+    for how in [Retire::FinalBeat, Retire::Delete] {
+        let mut h = heart(STEADY, HEART);
+        at!(h, 0 => ["GET"]);
+        let theirs = || held_by("B", 3).duration(40);
+        at!(h, 0, theirs() => ["Trouble HeldByAnother update", "wait 10000"]);
+        at!(h, 5_000, how => ["GET"]);
+        at!(h, 5_000, theirs() => ["Finished NotHolder", "Done"]);
+    }
+}
+
+/// Nor is one deleted that was taken over, and not beaten since.
+#[test]
+fn a_lease_that_nobody_holds_is_not_deleted() {
+    let mut h = heart(STEADY, HEART);
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, released(3) => ["PUT 3 acquire"]);
+    at!(h, 100, Failure::NotSent => ["PUT 3 acquire"]);
+    at!(h, 100, Retire::Delete => ["Cancel", "GET"]);
+    at!(h, 100, released(3) => ["Finished NotHolder", "Done"]);
+}
+
 #[test]
 fn the_end_can_be_shortened_and_turned_into_a_deletion() {
     let mut h = beating(STEADY);
@@ -229,6 +253,18 @@ fn a_node_that_is_missing_after_an_outage_is_looked_for_until_it_is_there() {
     at!(h, 20_000 => ["PUT 3 renew"]);
     at!(h, 20_000, Accepted(4) => ["GET node gw1"]);
     at!(h, 20_000, Node("u2", Readiness::Unsaid) => ["NodeNotReady(Unsaid)", "wait 30000"]);
+}
+
+/// Somebody who knows of a newer Node wrote its uid: to write the old one back would have the
+/// garbage collector delete the lease.
+#[test]
+fn an_owner_that_became_another_is_looked_at_before_it_is_replaced() {
+    let mut h = watching_and_beating();
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Reply::Conflict => ["GET"]);
+    at!(h, 10_000, held_by("gw1", 4).owned(OwnerState::Stale, false) => ["GET node gw1"]);
+    at!(h, 10_000, Node("u2", Readiness::Ready) => ["PUT 4 renew"]);
+    assert_eq!(h.write().owner.as_ref().unwrap().uid, "u2");
 }
 
 /// 403 for a moment, as of a server that has just started.

@@ -5,7 +5,7 @@ use core::borrow::Borrow;
 use super::state::{Sent, Standing, State};
 use super::{Heartbeat, HeartbeatConfig};
 use crate::inflight::Pending;
-use crate::lease::LeaseRecord;
+use crate::lease::{LeaseRecord, OwnerState};
 use crate::protocol::{BadAnswer, Failure, Finish, Reply, Response, TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 use crate::timestamp::Timestamp;
@@ -98,6 +98,9 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     fn learn(&mut self, record: &LeaseRecord) {
         let now = self.now();
         let own_s = self.rules().lease_duration_seconds();
+        let was_owned = self.known.owners.node == OwnerState::Current;
+        // Who wrote another uid may know of a newer Node.
+        self.uid_is_fresh &= !was_owned || record.owners.node != OwnerState::Stale;
         self.known.saw(record, self.holder.as_ref(), own_s, now);
         let renewed = record.spec.as_ref().map(|spec| spec.renew_time.timestamp());
         if let Some(renewed) = renewed.flatten() {

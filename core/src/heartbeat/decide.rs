@@ -2,7 +2,7 @@
 
 use core::borrow::Borrow;
 
-use super::state::{Seen, State};
+use super::state::{Seen, Standing, State};
 use super::{Heartbeat, HeartbeatConfig};
 use crate::lease::OwnerState;
 use crate::protocol::TroubleKind;
@@ -89,7 +89,10 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn retiring(&self, deletes: bool) -> Act {
-        if self.known.must_read || self.known.seen != Seen::Lease {
+        // Who waits for somebody else's lease leaves it alone, if it is that still.
+        let is_another = self.known.standing != Standing::Mine;
+        let is_theirs = is_another && (deletes || self.is_held_by_another());
+        if self.known.must_read || self.known.seen != Seen::Lease || is_theirs {
             Act::Read
         } else if deletes {
             Act::Delete

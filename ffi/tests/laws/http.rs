@@ -1,6 +1,8 @@
 //! Answers of a machine as the HTTP that a server makes of them.
 
-use kubelease_core::lease::{LeaseRecord, RecordTime};
+use kubelease_core::lease::{
+    LeaseRecord, NodeRecord, NodeRef, OwnerState, Owners, Readiness, RecordTime,
+};
 use kubelease_core::protocol::{BadAnswer, Reply, Response, WatchEvent};
 use kubelease_core::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
@@ -12,8 +14,21 @@ pub(crate) struct Http {
     pub(crate) body: String,
 }
 
-pub(crate) fn of(response: Response<'_>) -> Http {
-    let (status, body) = reply(response.reply);
+/// The answer of a server that knows the Node `node` by this uid.
+pub(crate) fn of(response: Response<'_>, node: Option<NodeRef<'_>>) -> Http {
+    let (status, body) = match response.reply {
+        Reply::Node(record) => (200, about_node(record)),
+        Reply::Deleted => (
+            200,
+            json!({"kind": "Status", "status": "Success"}).to_string(),
+        ),
+        Reply::Lease(record) => {
+            let mut lease = lease(record);
+            lease["metadata"]["ownerReferences"] = owners(record.owners, node);
+            (200, lease.to_string())
+        }
+        reply => self::reply(reply),
+    };
     let mut headers = vec![("content-type", "application/json".to_owned())];
     if let Some(time) = response.server_time {
         headers.push(("date", http_date(time)));
@@ -36,7 +51,6 @@ fn reply(reply: Reply<'_>) -> (u32, String) {
         (status, body.to_string())
     };
     match reply {
-        Reply::Lease(record) => (200, lease(record)),
         Reply::LeaseMissing => failure(404, details("leases")),
         Reply::NamespaceMissing => failure(404, details("namespaces")),
         Reply::ApiUnavailable => (404, "404 page not found\n".to_owned()),
@@ -52,8 +66,12 @@ fn reply(reply: Reply<'_>) -> (u32, String) {
         Reply::ServerError(status) | Reply::Refused(status) => (u32::from(status), String::new()),
         Reply::WatchEnded => (200, String::new()),
         Reply::BadAnswer(BadAnswer::Truncated) => (200, "{\"kind\":".to_owned()),
-        Reply::Node(_) | Reply::Deleted | Reply::BadAnswer(_) | Reply::TooLarge => {
-            panic!("{reply:?} is no answer of a server")
+        Reply::Lease(_)
+        | Reply::Node(_)
+        | Reply::Deleted
+        | Reply::BadAnswer(_)
+        | Reply::TooLarge => {
+            panic!("{reply:?} is no such answer of a server")
         }
     }
 }
@@ -61,8 +79,8 @@ fn reply(reply: Reply<'_>) -> (u32, String) {
 /// A line of a watch; the line break before it ends the one before.
 pub(crate) fn line(event: WatchEvent<'_>) -> String {
     let (kind, object) = match event {
-        WatchEvent::Changed(record) => ("MODIFIED", lease(record)),
-        WatchEvent::Deleted(record) => ("DELETED", lease(record)),
+        WatchEvent::Changed(record) => ("MODIFIED", lease(record).to_string()),
+        WatchEvent::Deleted(record) => ("DELETED", lease(record).to_string()),
         WatchEvent::Bookmark => ("BOOKMARK", "{\"metadata\":{}}".to_owned()),
         WatchEvent::Error => ("ERROR", "{\"code\":410}".to_owned()),
         WatchEvent::Broken(bad) => {
@@ -73,7 +91,41 @@ pub(crate) fn line(event: WatchEvent<'_>) -> String {
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
 }
 
-fn lease(record: &LeaseRecord) -> String {
+/// A Node as its uid and readiness say.
+fn about_node(record: NodeRecord<'_>) -> String {
+    let conditions = match record.readiness {
+        Readiness::Unsaid => json!([]),
+        Readiness::Ready => json!([{"type": "Ready", "status": "True"}]),
+        Readiness::NotReady => json!([{"type": "Ready", "status": "False"}]),
+        Readiness::Unknown => json!([{"type": "Ready", "status": "Unknown"}]),
+    };
+    let metadata = json!({"name": "gw1", "uid": record.uid.as_str(), "resourceVersion": "3"});
+    json!({"kind": "Node", "metadata": metadata, "status": {"conditions": conditions}}).to_string()
+}
+
+/// References that say this of `node`.
+fn owners(owners: Owners, node: Option<NodeRef<'_>>) -> Value {
+    let reference = |kind: &str, name: &str, uid: &str| {
+        let version = "v1";
+        json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid})
+    };
+    let mut references = Vec::new();
+    if owners.has_others {
+        references.push(reference("Pod", "other", "p1"));
+    }
+    let name = node.map_or("", |node| node.name);
+    match (owners.node, node) {
+        (OwnerState::Absent, _) => {}
+        (OwnerState::Stale, _) => references.push(reference("Node", name, "stale")),
+        (OwnerState::Current, Some(node)) if !node.uid.is_empty() => {
+            references.push(reference("Node", name, node.uid));
+        }
+        (OwnerState::Current, _) => panic!("no uid that could be current"),
+    }
+    Value::Array(references)
+}
+
+fn lease(record: &LeaseRecord) -> Value {
     let mut metadata = json!({
         "uid": record.version.uid.as_str(),
         "resourceVersion": record.version.resource_version.as_str(),
@@ -116,7 +168,7 @@ fn lease(record: &LeaseRecord) -> String {
         }
         body["spec"] = Value::Object(members);
     }
-    body.to_string()
+    body
 }
 
 /// RFC 9110, of whole seconds.

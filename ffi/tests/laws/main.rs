@@ -1,5 +1,6 @@
 //! The laws, the golden transcripts and random lives, through the C ABI: every call goes to an
-//! elector of Rust and to one of C, whose answers come as HTTP, and both must say the same.
+//! elector or a heart of Rust and to one of C, whose answers come as HTTP, and both must say the
+//! same.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 #![allow(
     clippy::std_instead_of_core,
@@ -7,8 +8,12 @@
     reason = "tests run on a host, and say so where a word is missing"
 )]
 
+mod calls;
+mod heart;
+mod hearts;
 mod http;
 mod pair;
+mod words;
 
 use std::path::Path;
 

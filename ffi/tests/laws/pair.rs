@@ -2,13 +2,11 @@
 
 mod watch;
 
-use std::ffi::{CStr, c_char};
-
 use kubelease_core::elector::{Config, Create, Elector};
-use kubelease_core::lease::{Fence, LeaseSpec};
+use kubelease_core::lease::Fence;
 use kubelease_core::machine::Machine;
 use kubelease_core::protocol::{
-    Changes, Event, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
+    Changes, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_ffi::*;
@@ -16,10 +14,9 @@ use kubelease_tests::driver::{ORIGIN, WALL_AT_ORIGIN};
 use kubelease_tests::subject::Subject;
 use serde_json::Value;
 
+use crate::calls::{Calls as _, OK, STALE, agree_on_output, c_now, str_of, text_of};
 use crate::http;
-
-const OK: i32 = kl_code::KL_OK as i32;
-const STALE: i32 = kl_code::KL_ERR_STALE as i32;
+use crate::words::spec_is;
 
 /// Both electors. A clone of it is a clone of the one and a copy of the bytes of the other.
 pub(crate) struct Pair {
@@ -38,27 +35,6 @@ impl Clone for Pair {
             },
             streams: self.streams,
         }
-    }
-}
-
-fn str_of(text: &'static str) -> kl_str {
-    kl_str {
-        ptr: text.as_ptr().cast::<c_char>(),
-        len: text.len(),
-    }
-}
-
-fn text_of(text: kl_str) -> String {
-    let bytes = unsafe { std::slice::from_raw_parts(text.ptr.cast::<u8>(), text.len) };
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn c_now(now: Now) -> kl_now {
-    kl_now {
-        mono_ms: now.instant.as_millis(),
-        unix_us: now
-            .wall
-            .map_or(KL_WALL_UNKNOWN, |wall| wall.as_unix_micros()),
     }
 }
 
@@ -159,43 +135,9 @@ impl Pair {
         }
     }
 
-    /// Request `id` as C writes it: method, path and query, body.
-    fn c_request(&self, id: RequestId) -> Option<(String, String, String)> {
-        let mut head = unsafe { std::mem::zeroed::<kl_request>() };
-        head.size = size_of::<kl_request>() as u32;
-        let id = id.number();
-        let status = unsafe { kl_elector_request(&raw const self.c, id, &raw mut head) };
-        if status == STALE {
-            return None;
-        }
-        assert_eq!(status, OK);
-        let part = |part: kl_request_part, length: usize| {
-            let (mut bytes, mut written) = (vec![0; length + 1], 0);
-            let status = unsafe {
-                kl_elector_request_read(
-                    &raw const self.c,
-                    id,
-                    part as u32,
-                    0,
-                    bytes.as_mut_ptr(),
-                    bytes.len(),
-                    &raw mut written,
-                )
-            };
-            assert_eq!((status, written), (OK, length));
-            bytes.truncate(written);
-            String::from_utf8(bytes).unwrap()
-        };
-        Some((
-            text_of(head.method_name),
-            part(kl_request_part::KL_PART_TARGET, head.target_len),
-            part(kl_request_part::KL_PART_BODY, head.body_len),
-        ))
-    }
-
     /// Whether C sends what Rust wants to have sent.
     fn agree_on_request(&self, request: &Request<'_>) {
-        let (method, target, body) = self.c_request(request.id).expect("it is in flight");
+        let (method, target, body) = self.c.request(request.id).expect("it is in flight");
         let (path, query) = target.split_once('?').unwrap();
         let body: Value = serde_json::from_str(&body).unwrap_or_default();
         let (spec, expected, changes) = match request.operation {
@@ -247,114 +189,18 @@ impl Pair {
     }
 }
 
-fn spec_is(found: &Value, spec: &LeaseSpec<'_>, changes: Changes) {
-    assert_eq!(found["renewTime"], spec.renew_time.to_string());
-    assert_eq!(found["leaseDurationSeconds"], spec.lease_duration_seconds);
-    let holder = found.get("holderIdentity").and_then(Value::as_str);
-    let transitions = found.get("leaseTransitions").and_then(Value::as_u64);
-    match changes {
-        Changes::Acquire => {
-            assert_eq!(holder, Some(spec.holder_identity));
-            assert_eq!(transitions, spec.lease_transitions.map(u64::from));
-            let acquired = spec.acquire_time.map(|time| time.to_string());
-            assert_eq!(found["acquireTime"].as_str(), acquired.as_deref());
-        }
-        Changes::Renew => assert_eq!((holder, transitions), (None, None)),
-        Changes::Release => assert_eq!((holder, transitions), (Some(""), None)),
-    }
-}
-
-/// The name that C has for an event, and the reason with it.
-fn words(event: Event) -> (&'static str, String) {
-    let shout = |name: String| {
-        let mut text = String::new();
-        for (i, c) in name.char_indices() {
-            if c.is_uppercase() && i > 0 {
-                text.push('_');
-            }
-            text.push(c.to_ascii_uppercase());
-        }
-        text
-    };
-    match event {
-        Event::StartedLeading { .. } => ("KL_EVENT_STARTED_LEADING", String::new()),
-        Event::StoppedLeading { reason, .. } => (
-            "KL_EVENT_STOPPED_LEADING",
-            format!("KL_STOP_{}", shout(format!("{reason:?}"))),
-        ),
-        Event::LeaderChanged => ("KL_EVENT_LEADER_CHANGED", String::new()),
-        Event::LeaseRecreated => ("KL_EVENT_LEASE_RECREATED", String::new()),
-        Event::LeaseBeingDeleted => ("KL_EVENT_LEASE_BEING_DELETED", String::new()),
-        Event::IdentityCollision => ("KL_EVENT_IDENTITY_COLLISION", String::new()),
-        Event::CredentialsRejected => ("KL_EVENT_CREDENTIALS_REJECTED", String::new()),
-        Event::ReconnectAdvised => ("KL_EVENT_RECONNECT_ADVISED", String::new()),
-        Event::VersionWentBack => ("KL_EVENT_VERSION_WENT_BACK", String::new()),
-        Event::Trouble { kind, .. } => {
-            let name = format!("{kind:?}");
-            let name = match name.split_once('(') {
-                Some(("BadAnswer", rest)) => format!("Body{}", rest.trim_end_matches(')')),
-                Some((name, _)) => name.to_owned(),
-                None => name,
-            };
-            ("KL_EVENT_TROUBLE", format!("KL_TROUBLE_{}", shout(name)))
-        }
-        Event::Finished(finish) => (
-            "KL_EVENT_FINISHED",
-            format!("KL_FINISH_{}", shout(format!("{finish:?}"))),
-        ),
-        _ => panic!("C has no word for {event:?}"),
-    }
-}
-
-fn agree_on_event(action: &kl_action, event: Event) {
-    let name = |name: *const c_char| unsafe { CStr::from_ptr(name) }.to_str().unwrap();
-    let (event_name, reason_name) = words(event);
-    assert_eq!(name(kl_event_name(action.event)), event_name);
-    match event {
-        Event::StartedLeading { term } => assert_eq!(action.term, term),
-        Event::StoppedLeading {
-            term,
-            must_cease_by,
-            ..
-        } => {
-            assert_eq!(action.term, term);
-            assert_eq!(action.must_cease_by_ms, must_cease_by.as_millis());
-            assert_eq!(name(kl_stop_reason_name(action.reason)), reason_name);
-        }
-        Event::Trouble { .. } => assert_eq!(name(kl_trouble_name(action.reason)), reason_name),
-        Event::Finished(_) => assert_eq!(name(kl_finish_name(action.reason)), reason_name),
-        _ => assert_eq!(action.reason, 0),
-    }
-}
-
 impl Machine for Pair {
     fn poll(&mut self, now: Now) -> Output<'_> {
-        let mut action = unsafe { std::mem::zeroed::<kl_action>() };
-        action.size = size_of::<kl_action>() as u32;
-        let c = &raw mut self.c;
-        let status = unsafe { kl_elector_poll(c, &c_now(now), &raw mut action) };
-        assert_eq!(status, OK);
+        let action = self.c.poll(now);
         // Once more without the borrow that the answer of this one would hold.
         let mut before = self.rust.clone();
         let _ = self.rust.poll(now);
         self.agree();
         let output = before.poll(now);
-        let (kind, deadline, id) = match &output {
-            Output::Event(event) => {
-                agree_on_event(&action, *event);
-                (kl_action_kind::KL_ACTION_EVENT, 0, 0)
-            }
-            Output::Cancel(id) => (kl_action_kind::KL_ACTION_CANCEL, 0, id.number()),
-            Output::Request(request) => {
-                self.agree_on_request(request);
-                let (deadline, id) = (request.deadline.as_millis(), request.id.number());
-                (kl_action_kind::KL_ACTION_SEND, deadline, id)
-            }
-            Output::WaitUntil(at) => (kl_action_kind::KL_ACTION_WAIT, at.as_millis(), 0),
-            Output::Done => (kl_action_kind::KL_ACTION_STOPPED, KL_NEVER, 0),
-        };
-        let found = (action.kind, action.deadline_ms, action.request_id);
-        assert_eq!(found, (kind as u32, deadline, id), "{output:?}");
+        if let Output::Request(request) = &output {
+            self.agree_on_request(request);
+        }
+        agree_on_output(&action, &output);
         match output {
             Output::Event(event) => Output::Event(event),
             Output::Cancel(id) => Output::Cancel(id),
@@ -371,27 +217,7 @@ impl Machine for Pair {
         response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         let expected = self.rust.handle_response(now, id, response);
-        let (c, number, now) = (&raw mut self.c, id.number(), c_now(now));
-        let http = http::of(response);
-        let begun = unsafe { kl_elector_response_begin(c, number, http.status) };
-        let status = if begun == OK {
-            for (name, value) in &http.headers {
-                let (ptr, len) = (value.as_ptr().cast::<c_char>(), value.len());
-                let value = kl_str { ptr, len };
-                let status = unsafe { kl_elector_response_header(c, number, str_of(name), value) };
-                assert_eq!(status, OK);
-            }
-            for piece in http.body.as_bytes().chunks(7) {
-                let (data, length) = (piece.as_ptr(), piece.len());
-                let status = unsafe { kl_elector_response_body(c, number, data, length) };
-                assert_eq!(status, OK);
-            }
-            unsafe { kl_elector_response_end(c, number, &raw const now) }
-        } else {
-            // A stale begin knows no time; this one does, and is stale too.
-            let kind = kl_transport_error::KL_TRANSPORT_NOT_SENT as u32;
-            unsafe { kl_elector_transport_error(c, number, kind, &raw const now) }
-        };
+        let status = self.c.respond(now, id, &http::of(response, None));
         assert_eq!(status, if expected.is_ok() { OK } else { STALE });
         self.agree();
         expected
@@ -404,13 +230,7 @@ impl Machine for Pair {
         failure: Failure,
     ) -> Result<(), StaleRequest> {
         let expected = self.rust.handle_failure(now, id, failure);
-        let kind = match failure {
-            Failure::NotSent => kl_transport_error::KL_TRANSPORT_NOT_SENT,
-            Failure::Unknown => kl_transport_error::KL_TRANSPORT_UNKNOWN,
-            Failure::TimedOut => kl_transport_error::KL_TRANSPORT_TIMED_OUT,
-        };
-        let (c, number, now) = (&raw mut self.c, id.number(), c_now(now));
-        let status = unsafe { kl_elector_transport_error(c, number, kind as u32, &raw const now) };
+        let status = self.c.fail(now, id, failure);
         assert_eq!(status, if expected.is_ok() { OK } else { STALE });
         self.agree();
         expected
@@ -419,7 +239,7 @@ impl Machine for Pair {
     fn in_flight(&self) -> Option<Request<'_>> {
         let request = self.rust.in_flight();
         if let Some(request) = &request {
-            assert!(self.c_request(request.id).is_some());
+            assert!(self.c.request(request.id).is_some());
         }
         request
     }

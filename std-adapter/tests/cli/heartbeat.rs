@@ -88,6 +88,29 @@ fn a_node_can_be_registered_and_kept_ready() {
 }
 
 #[test]
+fn the_lease_is_made_and_beaten_with_the_requests_that_a_role_grants() {
+    let cases: [(&[&str], [&str; 2]); 3] = [
+        (&[], ["POST", "PUT"]),
+        (&["--create-with-put"], ["PUT", "PUT"]),
+        (&["--patch"], ["POST", "PATCH"]),
+    ];
+    for (options, expected) in cases {
+        let server = ApiServer::start().unwrap();
+        server.create_node("gateway-7", "11111111-2222-3333-4444-555555555555");
+        let mut job = heart(&server, options);
+        let writes = || -> Vec<_> {
+            let requests = server.requests().into_iter();
+            let methods = requests.map(|request| request.method);
+            methods.filter(|method| method != "GET").collect()
+        };
+        until("two beats", || writes().len() >= 2);
+        assert_eq!(writes()[..2], expected, "{options:?}");
+        job.signal(Signal::TERM);
+        assert_eq!(job.code(), Some(0));
+    }
+}
+
+#[test]
 fn durations_that_do_not_go_together_are_named() {
     let lease = ["heartbeat", "--embedded", "--lease", "a/b", "--holder", "c"];
     let output = output(&[&lease[..], &["--lease-duration", "1500ms"]].concat());

@@ -1,7 +1,12 @@
 //! [`Client`]: requests that a test makes itself.
 
+use core::time::Duration;
+
 use reqwest::{Certificate, Method};
 use serde_json::Value;
+
+/// Longer than any test.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A user of the API server.
 #[derive(Clone, Debug)]
@@ -47,7 +52,7 @@ impl Client {
         let authorities = Certificate::from_pem_bundle(ca_pem).expect("certificates");
         let http = reqwest::Client::builder()
             .tls_certs_only(authorities)
-            .timeout(core::time::Duration::from_secs(70))
+            .timeout(Duration::from_secs(70))
             .build();
         Self {
             http: http.expect("a client"),
@@ -65,6 +70,24 @@ impl Client {
         self.send(method, target, body, kind).await
     }
 
+    /// Gives each line of an answer to `each` as it comes, such as the events of a watch, to the
+    /// end of the connection.
+    pub async fn lines(&self, target: &str, mut each: impl FnMut(&str)) {
+        let request = self.http.get(format!("{}{target}", self.server));
+        let request = request.bearer_auth(&self.token).timeout(DAY);
+        let Ok(mut response) = request.send().await else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            bytes.extend_from_slice(&chunk);
+            while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = bytes.drain(..=end).collect();
+                each(String::from_utf8_lossy(&line).trim());
+            }
+        }
+    }
+
     /// Makes an object, or changes it to what the YAML says.
     ///
     /// # Panics
@@ -75,6 +98,17 @@ impl Client {
         let answer = self.send("PATCH", &target, yaml, kind).await;
         assert!(answer.status < 300, "{target}: {answer:?}");
         answer
+    }
+
+    /// A token of a service account, as a pod has one.
+    ///
+    /// # Panics
+    /// Where there is no such account.
+    pub async fn account_token(&self, namespace: &str, name: &str) -> String {
+        let target = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+        let answer = self.ask("POST", &target, r#"{"spec":{}}"#).await;
+        let token = answer.at("/status/token");
+        token.as_str().expect("a token").to_owned()
     }
 
     /// A request with a body of some kind.

@@ -5,16 +5,21 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod controllers;
+pub mod device;
 pub mod gate;
 pub mod log;
 pub mod manifest;
+pub mod nodes;
 pub mod part;
+pub mod process;
 
 use core::time::Duration;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kubelease::kubelease_core::timestamp::Timestamp;
 use kubelease::{Builder, Elector, Timing};
 
 use crate::client::Client;
@@ -69,7 +74,7 @@ impl Cluster {
     }
 
     /// The bearer token of a user: `admin`, `elector`, `candidate-0` to `candidate-5`,
-    /// `system:node:node-a`, `system:node:node-b`.
+    /// `system:node:node-a` to `system:node:node-d`.
     #[must_use]
     pub fn token(&self, user: &str) -> String {
         self.text(&format!("{user}.token"))
@@ -123,11 +128,13 @@ impl Cluster {
         .await;
     }
 
-    /// The audited requests for a lease of `default`: user, verb and status.
+    /// The audited requests for the leases of a name: user, verb and status.
     #[must_use]
     pub fn audited(&self, lease: &str) -> Vec<Audited> {
         let text = self.text("audit.log");
-        let entries = text.lines().filter_map(|line| {
+        // Most are about others, and are not worth being read.
+        let lines = text.lines().filter(|line| line.contains(lease));
+        let entries = lines.filter_map(|line| {
             // The last line may be half written.
             let entry: serde_json::Value = serde_json::from_str(line).ok()?;
             let text = |pointer| entry.pointer(pointer)?.as_str().map(str::to_owned);
@@ -136,7 +143,7 @@ impl Cluster {
                 user: text("/user/username")?,
                 verb: text("/verb")?,
                 status: entry.pointer("/responseStatus/code")?.as_u64()?,
-                received_us: time_of_day_us(&text("/requestReceivedTimestamp")?)?,
+                received_us: unix_us(&text("/requestReceivedTimestamp")?)?,
             })
         });
         entries.collect()
@@ -152,6 +159,13 @@ impl Cluster {
     #[must_use]
     pub fn etcd(&self) -> Part {
         Part::new(&self.folder, "etcd")
+    }
+
+    /// The process of the controllers: the node-lifecycle controller and the garbage collector. It
+    /// is started by tests.
+    #[must_use]
+    pub fn controllers(&self) -> Part {
+        Part::new(&self.folder, "controllers")
     }
 
     /// Waits until the server is ready and its rules of access are loaded.
@@ -186,25 +200,33 @@ pub struct Audited {
     pub verb: String,
     /// The status of the answer.
     pub status: u64,
-    /// When it was received, in microseconds of the day.
-    pub received_us: u64,
+    /// When it was received, in microseconds since 1970.
+    pub received_us: i64,
 }
 
-/// The time of the day in a timestamp such as `2001-02-03T04:05:06.000007Z`.
-fn time_of_day_us(timestamp: &str) -> Option<u64> {
-    let (_, time) = timestamp.trim_end_matches('Z').split_once('T')?;
-    let (time, fraction) = time.split_once('.')?;
-    let seconds = time.split(':').try_fold(0_u64, |sum, part| {
-        let part: u64 = part.parse().ok()?;
-        Some(sum * 60 + part)
-    })?;
-    Some(seconds * 1_000_000 + fraction.parse::<u64>().ok()?)
+/// Microseconds since 1970 of a timestamp as the server writes it.
+#[must_use]
+pub fn unix_us(timestamp: &str) -> Option<i64> {
+    let parsed = Timestamp::parse(timestamp).ok()?;
+    Some(parsed.as_unix_micros())
 }
 
 /// The path of a lease of the namespace `default`.
 #[must_use]
 pub fn lease(name: &str) -> String {
     format!("/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}")
+}
+
+/// The path of a Node.
+#[must_use]
+pub fn node(name: &str) -> String {
+    format!("/api/v1/nodes/{name}")
+}
+
+/// The path of the lease of a Node.
+#[must_use]
+pub fn node_lease(name: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")
 }
 
 /// Asks every 10 ms until the answer is yes.
@@ -219,20 +241,5 @@ pub async fn until(what: &str, patience: Duration, mut is_so: impl AsyncFnMut() 
             "not within {patience:?}: {what}"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::time_of_day_us;
-
-    #[test]
-    fn times_of_the_audit_log_are_read() {
-        let expected = ((4 * 60 + 5) * 60 + 6) * 1_000_000 + 7;
-        assert_eq!(
-            time_of_day_us("2001-02-03T04:05:06.000007Z"),
-            Some(expected)
-        );
-        assert_eq!(time_of_day_us("2001-02-03"), None);
     }
 }

@@ -44,3 +44,12 @@ pub fn now_us() -> i64 {
         .saturating_mul(1_000_000)
         .saturating_add(now.tv_nsec / 1_000)
 }
+
+/// The civil clock, in microseconds since 1970.
+#[must_use]
+pub fn wall_us() -> i64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec
+        .saturating_mul(1_000_000)
+        .saturating_add(now.tv_nsec / 1_000)
+}

@@ -54,9 +54,30 @@ impl Part {
     /// # Panics
     /// Where it cannot be started.
     pub fn start(&self) {
+        self.start_with(&[]);
+    }
+
+    /// Starts the process with further flags.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    pub fn start_with(&self, flags: &[&str]) {
         let script = self.folder.join(format!("start-{}", self.name));
-        let status = Command::new(&script).status().expect("a script of `up`");
+        let mut command = Command::new(&script);
+        let status = command.args(flags).status().expect("a script of `up`");
         assert!(status.success(), "{script:?} failed");
+    }
+
+    /// The process under another name, so that one more can be started in its place.
+    ///
+    /// # Panics
+    /// Where it was not started yet.
+    #[must_use]
+    pub fn set_aside(&self, name: &'static str) -> Self {
+        let aside = Self::new(&self.folder, name);
+        let moved = fs::copy(self.pid_file(), aside.pid_file());
+        moved.expect("a process id");
+        aside
     }
 
     /// Waits until the process is gone.
@@ -101,8 +122,12 @@ impl Part {
     }
 
     fn pid(&self) -> Pid {
-        let text = fs::read_to_string(self.folder.join(format!("{}.pid", self.name)));
+        let text = fs::read_to_string(self.pid_file());
         let pid = text.ok().and_then(|text| text.trim().parse().ok());
         pid.and_then(Pid::from_raw).expect("a process id")
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.folder.join(format!("{}.pid", self.name))
     }
 }

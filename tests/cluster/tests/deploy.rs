@@ -6,11 +6,15 @@
 use core::time::Duration;
 
 use kubelease::kubelease_core::time::Duration as Millis;
-use kubelease::{Builder, Create, Elector, Event, Finish, Timing, TroubleKind, Verb};
+use kubelease::{
+    Builder, Changes, Connection, Create, Elector, Event, Finish, HeartbeatConfig, NodeHeartbeat,
+    Retire, Timing, TroubleKind, Verb,
+};
 use kubelease_cluster::client::Client;
+use kubelease_cluster::log::wall_us;
 use kubelease_cluster::manifest::Manifest;
-use kubelease_cluster::{Cluster, until};
-use serde_json::{Value, json};
+use kubelease_cluster::{Cluster, node_lease, until};
+use serde_json::json;
 use tokio_stream::StreamExt as _;
 
 const LONG: Duration = Duration::from_secs(20);
@@ -40,11 +44,18 @@ async fn apply(cluster: &Cluster, file: &str) -> Vec<Manifest> {
         .collect()
 }
 
-/// A token of a service account, as a pod has one.
-async fn account_token(cluster: &Cluster, namespace: &str, name: &str) -> String {
-    let target = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
-    let answer = cluster.admin().ask("POST", &target, r#"{"spec":{}}"#).await;
-    answer.at("/status/token").as_str().unwrap().to_owned()
+/// The verb of the first refusal that is told.
+async fn forbidden(mut changes: Changes) -> Verb {
+    loop {
+        let event = changes.next().await.expect("an event");
+        if let Event::Trouble {
+            kind: TroubleKind::Forbidden,
+            verb,
+        } = event
+        {
+            return verb;
+        }
+    }
 }
 
 /// One whole life of a candidate: it makes the lease, renews it and gives it up. The error is the
@@ -54,19 +65,7 @@ async fn life(cluster: &Cluster, elector: Builder) -> Result<(), Verb> {
     let target = format!("{LEASES}/pump-control");
     admin.ask("DELETE", &target, "").await;
     let handle = elector.start().unwrap();
-    let mut changes = handle.changes();
-    let forbidden = async {
-        loop {
-            let event = changes.next().await.expect("an event");
-            if let Event::Trouble {
-                kind: TroubleKind::Forbidden,
-                verb,
-            } = event
-            {
-                return verb;
-            }
-        }
-    };
+    let forbidden = forbidden(handle.changes());
     let renews = async {
         until("it leads", LONG, async || handle.is_leading()).await;
         let first = handle.leading_until();
@@ -83,11 +82,42 @@ async fn life(cluster: &Cluster, elector: Builder) -> Result<(), Verb> {
     Ok(())
 }
 
+/// A candidate in watch mode waits until another gives the lease up, and then lives as it would
+/// otherwise.
+async fn succession(cluster: &Cluster, elector: Builder) -> Result<(), Verb> {
+    let admin = cluster.admin();
+    let (target, begun) = (format!("{LEASES}/pump-control"), wall_us());
+    admin.ask("DELETE", &target, "").await;
+    let held = json!({"metadata": {"name": "pump-control"},
+        "spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600}});
+    let answer = admin.ask("POST", LEASES, &held.to_string()).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let handle = elector.clone().start().unwrap();
+    let succeeds = async {
+        until("it watches", LONG, async || {
+            let audited = cluster.audited("pump-control").into_iter();
+            let mut since = audited.filter(|request| request.received_us > begun);
+            since.any(|request| request.verb == "watch" && request.status == 200)
+        })
+        .await;
+        let released = r#"{"spec":{"holderIdentity":""}}"#;
+        admin.ask("PATCH", &target, released).await;
+        until("it leads", LONG, async || handle.is_leading()).await;
+    };
+    tokio::select! {
+        verb = forbidden(handle.changes()) => return Err(verb),
+        () = succeeds => {}
+    }
+    assert_eq!(handle.shutdown().await, Ok(Finish::Released));
+    life(cluster, elector).await
+}
+
 fn verb_of(right: &str) -> Verb {
     match right {
         "get" => Verb::Get,
         "create" => Verb::Create,
         "update" | "patch" => Verb::Update,
+        "watch" => Verb::Watch,
         other => panic!("an elector needs no {other}"),
     }
 }
@@ -104,10 +134,17 @@ async fn until_it_counts(account: &Client, verb: &str, name: &str, is_allowed: b
     .await;
 }
 
-async fn each_verb_of_an_elector_is_necessary(file: &str, mode: fn(Builder) -> Builder) {
+async fn each_verb_of_an_elector_is_necessary(
+    file: &str,
+    mode: fn(Builder) -> Builder,
+    life: impl AsyncFn(&Cluster, Builder) -> Result<(), Verb>,
+) {
     let cluster = Cluster::running();
     let manifests = apply(&cluster, file).await;
-    let token = account_token(&cluster, "plant-3", "pump-control").await;
+    let token = cluster
+        .admin()
+        .account_token("plant-3", "pump-control")
+        .await;
     let account = Client::new(&cluster.url(), &cluster.ca_pem(), &token);
     let elector = mode(
         Elector::builder()
@@ -143,46 +180,68 @@ async fn each_verb_of_an_elector_is_necessary(file: &str, mode: fn(Builder) -> B
 #[tokio::test]
 #[ignore = "wants a cluster: tests/cluster/run"]
 async fn each_verb_of_the_role_for_put_is_necessary() {
-    each_verb_of_an_elector_is_necessary("elector.yaml", |elector| elector).await;
+    each_verb_of_an_elector_is_necessary("elector.yaml", |elector| elector, life).await;
 }
 
 #[tokio::test]
 #[ignore = "wants a cluster: tests/cluster/run"]
 async fn each_verb_of_the_role_tied_to_a_name_is_necessary() {
     let by_name = |elector: Builder| elector.create(Create::Put);
-    each_verb_of_an_elector_is_necessary("elector-by-name.yaml", by_name).await;
+    each_verb_of_an_elector_is_necessary("elector-by-name.yaml", by_name, life).await;
 }
 
 #[tokio::test]
 #[ignore = "wants a cluster: tests/cluster/run"]
 async fn each_verb_of_the_role_for_patches_is_necessary() {
     let by_patch = |elector: Builder| elector.patch_mode();
-    each_verb_of_an_elector_is_necessary("elector-patch.yaml", by_patch).await;
+    each_verb_of_an_elector_is_necessary("elector-patch.yaml", by_patch, life).await;
 }
 
-/// What a heartbeat asks for, in its order: a read of its Node, of its lease, the creation by PUT
-/// and a renewal. The error is the first status that is none of success.
-async fn beat(cluster: &Cluster, device: &Client) -> Result<(), u16> {
-    let target = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/gateway-7";
-    cluster.admin().ask("DELETE", target, "").await;
-    let node = device.ask("GET", "/api/v1/nodes/gateway-7", "").await;
-    let body = |metadata: Value, seconds: u32| {
-        let spec = json!({"holderIdentity": "gateway-7", "leaseDurationSeconds": seconds});
-        json!({"metadata": metadata, "spec": spec}).to_string()
+#[tokio::test]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn each_verb_of_the_role_for_watch_mode_is_necessary() {
+    let by_watch = |elector: Builder| elector.watch();
+    each_verb_of_an_elector_is_necessary("elector-watch.yaml", by_watch, succession).await;
+}
+
+/// One life of a heartbeat: it finds its Node, makes the lease, beats and says that the Node is
+/// ready. The error is what it lacked.
+async fn beat(cluster: &Cluster, token: &str) -> Result<(), String> {
+    let admin = cluster.admin();
+    admin.ask("DELETE", &node_lease("gateway-7"), "").await;
+    let unready = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
+    let status = "/api/v1/nodes/gateway-7/status";
+    let answer = admin.ask("PATCH", status, &unready.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let connection = Connection::to(cluster.url())
+        .ca_pem(cluster.ca_pem())
+        .bearer_token(token);
+    let config = HeartbeatConfig {
+        interval: Millis::from_millis(300),
+        create_with_put: true,
+        ..NodeHeartbeat::CONFIG
     };
-    let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gateway-7",
-        "uid": node.at("/metadata/uid")});
-    let create = body(json!({"name": "gateway-7", "ownerReferences": [owner]}), 40);
-    let expected = |answer: &kubelease_cluster::client::Answer, status: u16| {
-        let is_so = answer.status == status;
-        is_so.then_some(()).ok_or(answer.status)
-    };
-    expected(&node, 200)?;
-    expected(&device.ask("GET", target, "").await, 404)?;
-    let made = device.ask("PUT", target, &create).await;
-    expected(&made, 201)?;
-    let metadata = made.at("/metadata");
-    expected(&device.ask("PUT", target, &body(metadata, 41)).await, 200)
+    let heart = NodeHeartbeat::builder("gateway-7")
+        .connection(connection)
+        .config(config)
+        .keep_ready()
+        .start()
+        .unwrap();
+    let is_refused = |text: String| text.contains("nodes/status") && text.contains("403");
+    let no_status = until("it may not say so", LONG, async || {
+        heart.last_error().is_some_and(is_refused)
+    });
+    let beats = until("it beats and the Node is ready", LONG, async || {
+        let node = admin.ask("GET", status, "").await;
+        heart.requests_sent() > 5 && node.at("/status/conditions/0/status") == "True"
+    });
+    tokio::select! {
+        verb = forbidden(heart.changes()) => return Err(format!("{verb:?}")),
+        () = no_status => return Err("PatchStatus".to_owned()),
+        () = beats => {}
+    }
+    assert_eq!(heart.retire(Retire::Keep).await, Ok(Finish::Kept));
+    Ok(())
 }
 
 #[tokio::test]
@@ -194,24 +253,37 @@ async fn each_verb_of_the_roles_for_a_heartbeat_is_necessary() {
     let answer = admin.ask("POST", "/api/v1/nodes", node).await;
     assert!(matches!(answer.status, 201 | 409), "{answer:?}");
     let manifests = apply(&cluster, "heartbeat.yaml").await;
-    let token = account_token(&cluster, "kube-node-lease", "gateway-7").await;
-    let device = Client::new(&cluster.url(), &cluster.ca_pem(), &token);
-    let is_enough = async || beat(&cluster, &device).await == Ok(());
+    let token = admin.account_token("kube-node-lease", "gateway-7").await;
+    let is_enough = async || beat(&cluster, &token).await == Ok(());
     until("the roles count", LONG, is_enough).await;
-    let mut tried = 0;
+    let mut tried = Vec::new();
     for manifest in &manifests {
         for grant in manifest.verbs(&admin).await {
             manifest.take_away(&admin, &grant).await;
-            until("a 403", LONG, async || {
-                beat(&cluster, &device).await == Err(403)
+            let mut found = Ok(());
+            until("a refusal", LONG, async || {
+                found = beat(&cluster, &token).await;
+                found.is_err()
             })
             .await;
+            println!("heartbeat.yaml without {}: {found:?}", grant.verb);
+            tried.push((grant.verb, found.unwrap_err()));
             manifest.apply(&admin).await;
             until("the roles count again", LONG, is_enough).await;
-            tried += 1;
         }
     }
-    assert_eq!(tried, 4);
+    let expected = [
+        ("get", "Get"),
+        ("create", "Create"),
+        // A creation by PUT needs `update` before it is asked for `create`.
+        ("update", "Create"),
+        ("get", "GetNode"),
+        ("patch", "PatchStatus"),
+    ];
+    assert_eq!(tried.len(), expected.len(), "{tried:?}");
+    for ((verb, found), expected) in tried.iter().zip(expected) {
+        assert_eq!((verb.as_str(), found.as_str()), expected);
+    }
 }
 
 /// The requests of electors in each mode.
@@ -237,7 +309,10 @@ async fn requests_of_electors_get_a_seat_of_their_own_and_each_verb_of_it_is_nec
     let [schema] = manifests.as_slice() else {
         panic!("expected one FlowSchema, found {manifests:?}");
     };
-    let token = account_token(&cluster, "plant-3", "pump-control").await;
+    let token = cluster
+        .admin()
+        .account_token("plant-3", "pump-control")
+        .await;
     let account = Client::new(&cluster.url(), &cluster.ca_pem(), &token);
     let stored = admin.ask("GET", &schema.path(), "").await;
     let uid = stored.at("/metadata/uid");

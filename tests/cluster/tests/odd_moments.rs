@@ -90,7 +90,7 @@ async fn a_restart_of_the_server_ends_no_term_and_the_403s_after_it_are_no_troub
         .unwrap();
     let told = Told::listen(handle.changes());
     leads(&handle).await;
-    let refusals = || -> Vec<u64> {
+    let refusals = || -> Vec<i64> {
         let audited = cluster.audited(&name).into_iter();
         let refused = audited.filter(|request| request.status == 403);
         refused.map(|request| request.received_us).collect()
@@ -313,6 +313,89 @@ async fn a_connection_that_was_idle_for_more_than_90_s_costs_no_request() {
     assert_eq!(handle.last_error(), None);
     assert!(!told.any(|event| *event == Event::ReconnectAdvised || is_trouble(event)));
     assert_eq!(handle.shutdown().await, Ok(Finish::Released));
+}
+
+/// SIGTERM to the server, and another in its place as soon as it takes no new connections. It goes
+/// on for those that it has.
+async fn replace_api(cluster: &Cluster) -> Part {
+    let ending = cluster.api().set_aside("ending-api");
+    ending.terminate();
+    until("no new connections", LONG, async || {
+        let client = cluster.admin();
+        client.ask("GET", "/livez", "").await.status == 0
+    })
+    .await;
+    cluster.api().start();
+    cluster.wait_until_serving().await;
+    ending
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "wants a cluster: tests/cluster/run"]
+async fn a_watch_that_goes_on_at_a_server_that_ends_tells_what_is_written_at_the_next_one() {
+    let cluster = Cluster::running();
+    cluster.let_candidates_elect().await;
+    let (name, timing) = (unique("ending"), timing(60_000, 40_000, 10_000));
+    let start = |number: usize| {
+        let elector = cluster.elector(&format!("candidate-{number}"), &name, timing);
+        elector.watch().start().unwrap()
+    };
+    let first = start(0);
+    leads(&first).await;
+    let (second, third) = (start(1), start(2));
+    let watching = |user: &str| {
+        let audited = cluster.audited(&name).into_iter();
+        let watches = audited.filter(|request| request.verb == "watch" && request.user == user);
+        watches.count()
+    };
+    until("both watch", LONG, async || {
+        watching("candidate-1") == 1 && watching("candidate-2") == 1
+    })
+    .await;
+    let told = [
+        Told::listen(second.changes()),
+        Told::listen(third.changes()),
+    ];
+    let sent = [second.requests_sent(), third.requests_sent()];
+
+    let ending = replace_api(&cluster).await;
+    let before = first.leading_until();
+    until("a renewal", LONG, async || first.leading_until() > before).await;
+    assert!(ending.is_running(), "the watches have ended with it");
+    assert_eq!(
+        [second.requests_sent(), third.requests_sent()],
+        sent,
+        "they still watch at the one that ends"
+    );
+
+    let given_up = Instant::now();
+    assert_eq!(first.shutdown().await, Ok(Finish::Released));
+    until("one leads", LONG, async || {
+        second.is_leading() || third.is_leading()
+    })
+    .await;
+    let took = given_up.elapsed();
+    println!("taken over {took:.2?} after the release, by a watch at the server that ends");
+    // Those that ask again and again do so each 10 s.
+    assert!(took < Duration::from_secs(5), "{took:?}");
+
+    // One still watches there. It ends for good, and that one watches at the next.
+    let (leader, other, user) = match second.is_leading() {
+        true => (second, third, "candidate-2"),
+        false => (third, second, "candidate-1"),
+    };
+    ending.kill();
+    until("it watches again", LONG, async || watching(user) >= 2).await;
+    let given_up = Instant::now();
+    assert_eq!(leader.shutdown().await, Ok(Finish::Released));
+    leads(&other).await;
+    let took = given_up.elapsed();
+    println!("taken over {took:.2?} after the release, by a watch at the next server");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(!told.iter().any(|told| told.any(is_trouble)), "{told:?}");
+    let stored = cluster.admin().ask("GET", &lease(&name), "").await;
+    assert_eq!(stored.at("/spec/leaseTransitions"), Value::from(2));
+    assert_eq!(other.shutdown().await, Ok(Finish::Released));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,15 +67,24 @@ pub struct Arrival {
 }
 
 /// The queue.
-#[derive(Debug, Default)]
-pub struct Queue {
-    heap: BinaryHeap<Item>,
+#[derive(Debug)]
+pub struct Queue<D = Due> {
+    heap: BinaryHeap<Item<D>>,
     entries: u64,
 }
 
-impl Queue {
+impl<D> Default for Queue<D> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            entries: 0,
+        }
+    }
+}
+
+impl<D> Queue<D> {
     /// Adds what is due at `at_us`.
-    pub fn push(&mut self, at_us: u64, due: Due) {
+    pub fn push(&mut self, at_us: u64, due: D) {
         self.entries += 1;
         let entry = self.entries;
         self.heap.push(Item { at_us, entry, due });
@@ -88,35 +97,35 @@ impl Queue {
     }
 
     /// Takes the first.
-    pub fn pop(&mut self) -> Option<Due> {
+    pub fn pop(&mut self) -> Option<D> {
         self.heap.pop().map(|item| item.due)
     }
 }
 
 #[derive(Debug)]
-struct Item {
+struct Item<D> {
     at_us: u64,
     entry: u64,
-    due: Due,
+    due: D,
 }
 
-impl Ord for Item {
+impl<D> Ord for Item<D> {
     /// The greatest is the first that is due.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_us, other.entry).cmp(&(self.at_us, self.entry))
     }
 }
 
-impl PartialOrd for Item {
+impl<D> PartialOrd for Item<D> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Item {
+impl<D> PartialEq for Item<D> {
     fn eq(&self, other: &Self) -> bool {
         self.entry == other.entry
     }
 }
 
-impl Eq for Item {}
+impl<D> Eq for Item<D> {}

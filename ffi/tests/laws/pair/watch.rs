@@ -5,7 +5,8 @@ use kubelease_core::protocol::{Operation, RequestId, StaleRequest, WatchEvent};
 use kubelease_core::time::Now;
 use kubelease_ffi::*;
 
-use super::{OK, Pair, STALE, c_now};
+use super::Pair;
+use crate::calls::{OK, STALE, c_now};
 use crate::http;
 
 impl Watches for Pair {

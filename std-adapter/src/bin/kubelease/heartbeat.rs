@@ -58,6 +58,12 @@ pub(crate) struct HeartbeatArgs {
     /// Post that the Node is ready, after the first beat and after an outage.
     #[arg(long, requires = "node")]
     keep_ready: bool,
+    /// Create the lease by PUT to its own URL, which a Role with `resourceNames` can grant.
+    #[arg(long)]
+    create_with_put: bool,
+    /// Beat by merge patch instead of PUT: it needs the right `patch` in place of `update`.
+    #[arg(long)]
+    patch: bool,
     /// What becomes of the lease at the end.
     #[arg(long, value_enum, default_value = "keep")]
     retire: RetireArg,
@@ -101,7 +107,7 @@ async fn beat(args: &HeartbeatArgs) -> Outcome {
     let builder = builder
         .connection(connected.connection.clone())
         .config(config(args));
-    let handle = with_duties(builder, args).start()?;
+    let handle = with_ways(builder, args).start()?;
     let mut beating = Beating {
         args,
         signals,
@@ -115,12 +121,15 @@ async fn beat(args: &HeartbeatArgs) -> Outcome {
     Ok(if is_done { 0 } else { FAILED })
 }
 
-fn with_duties(mut builder: HeartbeatBuilder, args: &HeartbeatArgs) -> HeartbeatBuilder {
+fn with_ways(mut builder: HeartbeatBuilder, args: &HeartbeatArgs) -> HeartbeatBuilder {
     if args.register {
         builder = builder.register();
     }
     if args.keep_ready {
         builder = builder.keep_ready();
+    }
+    if args.patch {
+        builder = builder.patch_mode();
     }
     builder
 }
@@ -133,6 +142,7 @@ fn config(args: &HeartbeatArgs) -> HeartbeatConfig {
         request_timeout: base.request_timeout.min(interval),
         retire_budget: interval,
         spread_first_beat: !args.at_once,
+        create_with_put: args.create_with_put,
         owner_required: args.owner_required,
         force_owner: args.force_owner,
         watch_node: args.watch_node,
