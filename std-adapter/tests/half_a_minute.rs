@@ -1,5 +1,6 @@
 //! Half a minute of real time, by the usual durations. Its parts wait side by side, which tests do
 //! only where there are processors enough.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 mod support;
 

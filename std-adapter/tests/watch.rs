@@ -53,10 +53,10 @@ async fn takes_over_by_watch(server: &ApiServer, leader: &Handle, standby: &Hand
     let is_release = |it: &LoggedRequest| {
         it.method == "PUT" && String::from_utf8_lossy(&it.body).contains("\"holderIdentity\":\"\"")
     };
-    let release = sent.iter().position(is_release).expect("a release");
+    let mut later = sent.iter().skip_while(|it| !is_release(it));
     // The leader has a connection of its own, on which it reads as a candidate from now on.
-    let own = sent[release].connection;
-    let next = sent[release..].iter().find(|it| it.connection != own);
+    let own = later.next().expect("a release").connection;
+    let next = later.find(|it| it.connection != own);
     assert_eq!(next.expect("a takeover").method, "PUT", "{sent:?}");
 }
 

@@ -97,7 +97,7 @@ fn the_lease_is_made_and_beaten_with_the_requests_that_a_role_grants() {
     for (options, expected) in cases {
         let server = ApiServer::start().unwrap();
         server.create_node("gateway-7", "11111111-2222-3333-4444-555555555555");
-        let mut job = heart(&server, options);
+        let mut job = heart(&server, "500ms", options);
         let writes = || -> Vec<_> {
             let requests = server.requests().into_iter();
             let methods = requests.map(|request| request.method);
