@@ -122,7 +122,7 @@ pub(crate) fn cpu_until_gone(pid: Pid) -> Duration {
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let fields: Vec<&str> = rest.split_whitespace().collect();
         if let [state, .., _] = fields[..] {
-            let number = |field: usize| fields[field - 3].parse::<u32>().unwrap();
+            let number = |field: usize| fields.get(field - 3).unwrap().parse::<u32>().unwrap();
             ticks = number(14) + number(15);
             return state == "Z";
         }
