@@ -74,6 +74,7 @@ static uint32_t others(kl_elector_config *config)
     kl_now now = {number, (int64_t)number};
     kl_fence fence = {0};
     uint64_t state = number;
+    size_t written;
     kl_label_init(&label, text, text);
     config->labels = &label;
     config->keep = anything;
@@ -82,6 +83,10 @@ static uint32_t others(kl_elector_config *config)
     kl_elector_work_done(&elector, &now);
     kl_elector_watch(&elector);
     kl_elector_response_body_at(&elector, number, anything, number, &now);
+    kl_elector_request_pieces(&elector, number, number, number, anything, number, anything, number,
+                              &written);
+    kl_heartbeat_request_pieces(&heartbeat, number, number, number, anything, number, anything,
+                                number, &written);
     kl_elector_leader(&elector, &text);
     kl_heartbeat_node_uid(&heartbeat, &text);
     kl_heartbeat_set_log(&heartbeat, NULL, anything);

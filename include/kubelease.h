@@ -140,8 +140,11 @@
 
 #if defined(KL_POINTERS_HAVE_32_BITS)
 /// Words of 64 bits in a kl_heartbeat.
-#define KL_HEARTBEAT_WORDS 136
+#define KL_HEARTBEAT_WORDS 116
 #endif
+
+/// How many bytes of scratch kl_elector_request_pieces and kl_heartbeat_request_pieces want.
+#define KL_PIECES_SCRATCH 128
 
 /// The values of kl_status.
 enum kl_code
@@ -948,6 +951,15 @@ typedef struct {
     size_t body_len;
 } kl_request;
 
+/// A piece of a request: its first byte, and how many there are. It has the members of an iovec,
+/// and never grows.
+typedef struct {
+    /// The first byte.
+    const uint8_t *ptr;
+    /// How many bytes, at least one.
+    size_t len;
+} kl_piece;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1125,6 +1137,21 @@ kl_status kl_heartbeat_request_read(const kl_heartbeat *heartbeat,
                                     size_t capacity,
                                     size_t *written);
 
+/// Describes part (a kl_request_part) of request request_id as pieces, without copying it, as
+/// kl_elector_request_pieces does: see there.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+kl_status kl_heartbeat_request_pieces(const kl_heartbeat *heartbeat,
+                                      uint32_t request_id,
+                                      uint32_t part,
+                                      size_t first,
+                                      kl_piece *pieces,
+                                      size_t capacity,
+                                      uint8_t *scratch,
+                                      size_t scratch_size,
+                                      size_t *count);
+
 /// Begins the answer to request request_id, with its status code of HTTP, 100 to 999. Where an
 /// answer to it has begun already, it starts over. Leave informational answers (1xx) out.
 ///
@@ -1204,6 +1231,30 @@ const char *kl_readiness_name(uint32_t number);
 /// The name of a kl_log_code. NUL-terminated, static, never NULL; KL_UNKNOWN for
 /// any other number.
 const char *kl_log_name(uint32_t number);
+
+/// Describes part (a kl_request_part) of request request_id as pieces, one behind the other,
+/// without copying it: from the one with the number first on, up to capacity of them. count says
+/// how many those are. It can be fewer than capacity before the end of the part, and is 0 only
+/// there: go on with first + count until it is.
+///
+/// scratch has scratch_size bytes, at least KL_PIECES_SCRATCH; numbers and times are written there.
+/// All else lies in the program, in the texts of the configuration, in its keep buffer or in the
+/// object. The pieces are good until the next call that changes the object, or until it is moved
+/// or scratch is written to.
+///
+/// As with kl_elector_request_read the pieces are the same each time.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+kl_status kl_elector_request_pieces(const kl_elector *elector,
+                                    uint32_t request_id,
+                                    uint32_t part,
+                                    size_t first,
+                                    kl_piece *pieces,
+                                    size_t capacity,
+                                    uint8_t *scratch,
+                                    size_t scratch_size,
+                                    size_t *count);
 
 /// Whether this process leads at mono_ms. It turns false by itself when time passes, with no poll,
 /// no thread and no answer. Ask it, with a fresh clock, before every side effect. False for NULL

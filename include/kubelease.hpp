@@ -201,6 +201,11 @@ private:
     kl_request raw_;
 };
 
+// What pieces of a request lie in that lie nowhere else.
+struct Scratch {
+    std::uint8_t bytes[KL_PIECES_SCRATCH];
+};
+
 // The functions of an elector that a heartbeat has, too.
 struct ElectorCalls {
     using Object = kl_elector;
@@ -209,6 +214,7 @@ struct ElectorCalls {
     static constexpr auto poll = kl_elector_poll;
     static constexpr auto request = kl_elector_request;
     static constexpr auto request_read = kl_elector_request_read;
+    static constexpr auto request_pieces = kl_elector_request_pieces;
     static constexpr auto response_begin = kl_elector_response_begin;
     static constexpr auto response_header = kl_elector_response_header;
     static constexpr auto response_body = kl_elector_response_body;
@@ -225,6 +231,7 @@ struct HeartbeatCalls {
     static constexpr auto poll = kl_heartbeat_poll;
     static constexpr auto request = kl_heartbeat_request;
     static constexpr auto request_read = kl_heartbeat_request_read;
+    static constexpr auto request_pieces = kl_heartbeat_request_pieces;
     static constexpr auto response_begin = kl_heartbeat_response_begin;
     static constexpr auto response_header = kl_heartbeat_response_header;
     static constexpr auto response_body = kl_heartbeat_response_body;
@@ -279,6 +286,21 @@ public:
             &raw_, request.id(), static_cast<std::uint32_t>(part), offset,
             reinterpret_cast<std::uint8_t *>(buffer), capacity, &written);
         return status == KL_OK ? written : 0;
+    }
+
+    // How many pieces of the part there are from the piece first on, as far as pieces takes them;
+    // 0 past the last. They are good until the next call that changes the object, and while scratch
+    // is left alone.
+    template <std::size_t N>
+    [[nodiscard]] std::size_t pieces(const Request &request, kl_request_part part,
+                                     std::size_t first, kl_piece (&pieces)[N],
+                                     Scratch &scratch) const noexcept
+    {
+        std::size_t count = 0;
+        const kl_status status = Calls::request_pieces(
+            &raw_, request.id(), static_cast<std::uint32_t>(part), first, pieces, N,
+            scratch.bytes, sizeof scratch.bytes, &count);
+        return status == KL_OK ? count : 0;
     }
 
     Status response_begin(std::uint32_t id, std::uint32_t http_status) noexcept

@@ -33,6 +33,7 @@ use crate::monotonic::{Monotonic, Step};
 use crate::prng::Prng;
 use crate::protocol::{
     Action, Event, Failure, Output, Request, RequestId, Response, StaleRequest, StopReason,
+    WatchEvent,
 };
 use crate::renewal_clock::RenewalClock;
 use crate::time::{Duration, Instant, Now};
@@ -119,7 +120,7 @@ impl<'a> Elector<'a> {
             state: State::Contending,
             belief: Belief::Nothing,
             ceased_at: start,
-            observed: Observed::new(),
+            observed: Observed::NOTHING,
             slot: InFlight::new(),
             attempt: Attempt {
                 started: start,
@@ -133,7 +134,7 @@ impl<'a> Elector<'a> {
             watching: Watching::default(),
             deletion_told: false,
             term: 0,
-            fence: Fence::default(),
+            fence: Fence::NONE,
         }
     }
 
@@ -266,7 +267,13 @@ impl<'a> Elector<'a> {
     /// [`is_leading`](Self::is_leading) to say. A store that compares tokens needs no more.
     #[must_use]
     pub fn fence(&self) -> Option<Fence> {
-        self.belief.is_leading().then(|| self.fence.clone())
+        self.fence_ref().cloned()
+    }
+
+    /// The same where it lies.
+    #[must_use]
+    pub fn fence_ref(&self) -> Option<&Fence> {
+        self.belief.is_leading().then_some(&self.fence)
     }
 
     /// Who led at the last call, by what had been seen: this process, or the holder in the record
@@ -474,5 +481,18 @@ impl Machine for Elector<'_> {
 
     fn in_flight_id(&self) -> Option<RequestId> {
         self.slot.pending().map(|pending| pending.id)
+    }
+
+    /// By the hooks: one that does not watch has no watch in flight, either.
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        match self.watching.hooks {
+            Some(hooks) => (hooks.line)(self, now, id, event),
+            None => Err(StaleRequest),
+        }
     }
 }

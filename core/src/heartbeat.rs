@@ -54,7 +54,9 @@ use crate::inflight::InFlight;
 use crate::lease::{NodeRef, Readiness, Uid};
 use crate::machine::Machine;
 use crate::monotonic::{Monotonic, Step};
-use crate::protocol::{Event, Failure, Finish, Output, Request, RequestId, Response, StaleRequest};
+use crate::protocol::{
+    Action, Event, Failure, Finish, Output, Request, RequestId, Response, StaleRequest,
+};
 use crate::time::{Instant, Now};
 
 use decide::Move;
@@ -175,26 +177,16 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`; a
     /// poll before that says the same wait again.
     pub fn poll(&mut self, now: Now) -> Output<'_> {
-        self.advance(now.instant);
-        if let Some(event) = self.take_event() {
-            return Output::Event(event);
+        match self.act(now) {
+            Action::Event(event) => Output::Event(event),
+            Action::Cancel(id) => Output::Cancel(id),
+            Action::WaitUntil(instant) => Output::WaitUntil(instant),
+            Action::Done => Output::Done,
+            // What was just sent can be made again, so that the default is never taken.
+            Action::Send { .. } => self
+                .in_flight()
+                .map_or(Output::WaitUntil(now.instant), Output::Request),
         }
-        if let Some(id) = self.slot.take_cancelled() {
-            return Output::Cancel(id);
-        }
-        if matches!(self.state, State::Ended { .. }) {
-            return Output::Done;
-        }
-        if let Some(pending) = self.slot.pending() {
-            return Output::WaitUntil(pending.deadline);
-        }
-        match self.decide() {
-            Move::Wait(until) => return Output::WaitUntil(until),
-            Move::Send(act) => self.send(act, now),
-        }
-        // What was just sent can be made again, so that the second arm is never taken.
-        self.in_flight()
-            .map_or(Output::WaitUntil(now.instant), Output::Request)
     }
 
     /// Takes the answer to request `id`.
@@ -288,6 +280,13 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         Some(self.node_uid.as_str()).filter(|uid| !uid.is_empty())
     }
 
+    /// The bytes of [`node_uid`](Self::node_uid), empty for `None`: those that a server sent are
+    /// checked in a quarter of the code then.
+    #[must_use]
+    pub fn node_uid_bytes(&self) -> &[u8] {
+        self.node_uid.as_bytes()
+    }
+
     /// The request that waits for its answer, the same as when it was handed out.
     #[must_use]
     pub fn in_flight(&self) -> Option<Request<'_>> {
@@ -366,6 +365,36 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         }
     }
 
+    /// A poll, but for making the request itself.
+    fn act(&mut self, now: Now) -> Action {
+        self.advance(now.instant);
+        self.next_action(now)
+    }
+
+    /// Time was applied before, by a call that is over when this one begins: both take some stack.
+    #[inline(never)]
+    fn next_action(&mut self, now: Now) -> Action {
+        if let Some(event) = self.take_event() {
+            return Action::Event(event);
+        }
+        if let Some(id) = self.slot.take_cancelled() {
+            return Action::Cancel(id);
+        }
+        if matches!(self.state, State::Ended { .. }) {
+            return Action::Done;
+        }
+        if let Some(pending) = self.slot.pending() {
+            return Action::WaitUntil(pending.deadline);
+        }
+        match self.decide() {
+            Move::Wait(until) => Action::WaitUntil(until),
+            Move::Send(act) => {
+                let (id, deadline) = self.send(act, now);
+                Action::Send { id, deadline }
+            }
+        }
+    }
+
     fn take_event(&mut self) -> Option<Event> {
         if let Some(event) = self.notices.take() {
             return Some(event);
@@ -388,13 +417,17 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Machine for Heartbeat<C, S> {
     const USES_NODES: bool = true;
 
     fn owner(&self) -> Option<NodeRef<'_>> {
-        let uid = self.node_uid.as_str();
+        let uid = self.node_uid.as_bytes();
         let name = self.node.as_ref()?.as_ref();
         Some(NodeRef { name, uid })
     }
 
     fn poll(&mut self, now: Now) -> Output<'_> {
         self.poll(now)
+    }
+
+    fn poll_action(&mut self, now: Now) -> Action {
+        self.act(now)
     }
 
     fn handle_response(

@@ -61,7 +61,7 @@ pub struct NodeRef<'a> {
     /// `metadata.name` of the Node.
     pub name: &'a str,
     /// `metadata.uid` of the Node; empty where it is not known, and then nothing is written.
-    pub uid: &'a str,
+    pub uid: &'a [u8],
 }
 
 /// The Node that a write puts among the owners of a Lease; all others stay.
@@ -88,6 +88,13 @@ pub struct Owners {
     pub node: OwnerState,
     /// Whether there are others.
     pub has_others: bool,
+}
+
+impl Owners {
+    pub(crate) const NONE: Self = Self {
+        node: OwnerState::Absent,
+        has_others: false,
+    };
 }
 
 /// Whether a Node is among the owners of a Lease.
@@ -173,7 +180,7 @@ impl RecordTime {
             Self::Other { hash, .. } => (3, hash.number()),
         };
         hash.push_byte(kind);
-        hash.push_bytes(&number.to_le_bytes());
+        hash.push_number(number);
     }
 }
 
@@ -215,7 +222,7 @@ impl RecordSpec {
         for number in [self.lease_duration_seconds, self.lease_transitions] {
             // One that is not there is none that an `i32` can be.
             let number = number.map_or(i64::MAX, i64::from);
-            hash.push_bytes(&number.to_le_bytes());
+            hash.push_number(number.cast_unsigned());
         }
         for time in [&self.acquire_time, &self.renew_time] {
             time.hash_into(hash);
@@ -369,6 +376,12 @@ pub struct Fence {
 }
 
 impl Fence {
+    pub(crate) const NONE: Self = Self {
+        lease_uid: Uid::new(),
+        transitions: 0,
+        acquired_version: ResourceVersion(Text::new()),
+    };
+
     /// Which of two terms is later; `None` where a version is not a well-formed number.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {

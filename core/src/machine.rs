@@ -1,4 +1,8 @@
 //! What every machine can do, so that one session and one loop serve them all.
+//!
+//! [`Machine`] is what a machine is written by, and [`DynMachine`] what it is used by: the second
+//! can be a trait object, so that the session's code is there once however many kinds of machine
+//! a program has.
 
 use crate::lease::NodeRef;
 use crate::protocol::{
@@ -62,24 +66,120 @@ pub trait Machine {
     fn in_flight_id(&self) -> Option<RequestId> {
         self.in_flight().map(|request| request.id)
     }
-}
 
-/// A machine that can watch the lease instead of reading it again and again.
-pub trait Watches: Machine {
-    /// Turns watching on, for good.
-    fn watch(&mut self);
-
-    /// Takes one line of the stream that answers the watch `id`.
+    /// Takes one line of the stream that answers the watch `id`. A machine that never watches
+    /// refuses all.
     ///
     /// # Errors
     /// [`StaleRequest`] where `id` is not in flight any more or is no watch; nothing has changed
     /// then.
     fn handle_watch(
         &mut self,
+        _now: Now,
+        _id: RequestId,
+        _event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        Err(StaleRequest)
+    }
+}
+
+/// A machine that can watch the lease instead of reading it again and again.
+pub trait Watches: Machine {
+    /// Turns watching on, for good.
+    fn watch(&mut self);
+}
+
+/// A [`Machine`] as a session uses it, each method being the machine's own of the same name.
+pub trait DynMachine {
+    /// See [`Machine::owner`].
+    fn owner(&self) -> Option<NodeRef<'_>>;
+
+    /// See [`Machine::poll_action`].
+    fn poll_action(&mut self, now: Now) -> Action;
+
+    /// See [`Machine::handle_response`].
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more.
+    fn handle_response(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        response: Response<'_>,
+    ) -> Result<(), StaleRequest>;
+
+    /// See [`Machine::handle_failure`].
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more.
+    fn handle_failure(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest>;
+
+    /// See [`Machine::in_flight`].
+    fn in_flight(&self) -> Option<Request<'_>>;
+
+    /// See [`Machine::in_flight_id`].
+    fn in_flight_id(&self) -> Option<RequestId>;
+
+    /// See [`Machine::handle_watch`].
+    ///
+    /// # Errors
+    /// [`StaleRequest`] where `id` is not in flight any more or is no watch.
+    fn handle_watch(
+        &mut self,
         now: Now,
         id: RequestId,
         event: WatchEvent<'_>,
     ) -> Result<(), StaleRequest>;
+}
+
+impl<M: Machine> DynMachine for M {
+    fn owner(&self) -> Option<NodeRef<'_>> {
+        Machine::owner(self)
+    }
+
+    fn poll_action(&mut self, now: Now) -> Action {
+        Machine::poll_action(self, now)
+    }
+
+    fn handle_response(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        response: Response<'_>,
+    ) -> Result<(), StaleRequest> {
+        Machine::handle_response(self, now, id, response)
+    }
+
+    fn handle_failure(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        failure: Failure,
+    ) -> Result<(), StaleRequest> {
+        Machine::handle_failure(self, now, id, failure)
+    }
+
+    fn in_flight(&self) -> Option<Request<'_>> {
+        Machine::in_flight(self)
+    }
+
+    fn in_flight_id(&self) -> Option<RequestId> {
+        Machine::in_flight_id(self)
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        Machine::handle_watch(self, now, id, event)
+    }
 }
 
 /// A machine that somebody else keeps: so a session can be made for as long as one request takes,
@@ -92,7 +192,7 @@ impl<M: Machine> Machine for Lent<'_, M> {
     const USES_NODES: bool = M::USES_NODES;
 
     fn owner(&self) -> Option<NodeRef<'_>> {
-        self.0.owner()
+        Machine::owner(self.0)
     }
 
     fn poll(&mut self, now: Now) -> Output<'_> {
@@ -100,7 +200,7 @@ impl<M: Machine> Machine for Lent<'_, M> {
     }
 
     fn poll_action(&mut self, now: Now) -> Action {
-        self.0.poll_action(now)
+        Machine::poll_action(self.0, now)
     }
 
     fn handle_response(
@@ -109,7 +209,7 @@ impl<M: Machine> Machine for Lent<'_, M> {
         id: RequestId,
         response: Response<'_>,
     ) -> Result<(), StaleRequest> {
-        self.0.handle_response(now, id, response)
+        Machine::handle_response(self.0, now, id, response)
     }
 
     fn handle_failure(
@@ -118,14 +218,23 @@ impl<M: Machine> Machine for Lent<'_, M> {
         id: RequestId,
         failure: Failure,
     ) -> Result<(), StaleRequest> {
-        self.0.handle_failure(now, id, failure)
+        Machine::handle_failure(self.0, now, id, failure)
     }
 
     fn in_flight(&self) -> Option<Request<'_>> {
-        self.0.in_flight()
+        Machine::in_flight(self.0)
     }
 
     fn in_flight_id(&self) -> Option<RequestId> {
-        self.0.in_flight_id()
+        Machine::in_flight_id(self.0)
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        Machine::handle_watch(self.0, now, id, event)
     }
 }

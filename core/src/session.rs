@@ -18,12 +18,12 @@ mod stream;
 use self::outgoing::Outgoing;
 use self::store::Store;
 use self::stream::Stream;
-use crate::machine::Machine;
+use crate::machine::{DynMachine, Machine};
 use crate::protocol::{Failure, Operation, Reply, Request, RequestId, Response, StaleRequest};
 use crate::time::{Instant, Now};
-use crate::wire::http::{HttpRequest, Method, RequestHead};
+use crate::wire::http::{HttpRequest, RequestHead, Tap};
 use crate::wire::path::LeasePath;
-use crate::wire::{ByteWriter, Content, OwnerWriting, Reading};
+use crate::wire::{ByteWriter, Content, NODE_WIRE, NodeWire, Reading};
 
 pub use self::error::RequestError;
 pub use crate::protocol::Action;
@@ -46,16 +46,23 @@ pub enum UpdateMode<'a> {
 }
 
 /// A machine, the Lease it is about, and the answer that is coming in.
+///
+/// A pointer to a session of any machine becomes one to a `Session<dyn DynMachine>` by coercion: a
+/// program that has several kinds of machine needs the code of a session but once then.
 #[derive(Debug)]
-pub struct Session<'a, M> {
-    machine: M,
+pub struct Session<'a, M: ?Sized> {
     path: LeasePath<'a>,
     store: Store<'a>,
     /// What the request in flight tells the server about its deadline.
     timeout_ms: u32,
+    /// What a success of it has in its body.
+    content: Content,
     /// Whose answer has begun.
     answering: Option<RequestId>,
-    stream: Stream<M>,
+    stream: Stream,
+    /// What a machine with Nodes takes.
+    nodes: Option<&'static NodeWire>,
+    machine: M,
 }
 
 impl<'a, M: Machine> Session<'a, M> {
@@ -67,11 +74,15 @@ impl<'a, M: Machine> Session<'a, M> {
             path,
             store: Store::new(update),
             timeout_ms: 0,
+            content: Content::Lease,
             answering: None,
             stream: Stream::new(),
+            nodes: M::USES_NODES.then_some(&NODE_WIRE),
         }
     }
+}
 
+impl<'a, M: DynMachine + ?Sized> Session<'a, M> {
     /// What to do next. Call it after every input, and at the instant of the last `WaitUntil`.
     ///
     /// A write that would lose something is not sent but answered here: an update of a state whose
@@ -106,12 +117,11 @@ impl<'a, M: Machine> Session<'a, M> {
         if self.stream.begin(status) {
             // The record of the last answer stays until a line brings another.
             answer.begin(0, None);
-        } else if M::USES_NODES {
-            let request = self.machine.in_flight();
-            let content = request.map_or(Content::Lease, |request| content(&request.operation));
-            answer.begin_owned(content, status, keep.as_mut());
         } else {
             answer.begin(status, keep.as_mut());
+            if let Some(nodes) = self.nodes {
+                (nodes.begin)(answer, self.content);
+            }
         }
         Ok(())
     }
@@ -141,10 +151,9 @@ impl<'a, M: Machine> Session<'a, M> {
     pub fn response_body(&mut self, id: RequestId, piece: &[u8]) -> Result<Reading, StaleRequest> {
         self.check_answering(id)?;
         let Store { answer, keep, .. } = &mut self.store;
-        Ok(if M::USES_NODES {
-            answer.body_owned(piece, keep.as_mut(), self.machine.owner())
-        } else {
-            answer.body(piece, keep.as_mut())
+        Ok(match self.nodes {
+            Some(nodes) => (nodes.body)(answer, piece, keep.as_mut(), self.machine.owner()),
+            None => answer.body(piece, keep.as_mut()),
         })
     }
 
@@ -163,7 +172,7 @@ impl<'a, M: Machine> Session<'a, M> {
     ) -> Result<Reading, StaleRequest> {
         self.check_answering(id)?;
         match self.stream.open() {
-            Some(hooks) => self.take_lines(hooks, now, id, piece),
+            Some(wire) => self.take_lines(wire, now, id, piece),
             None => self.response_body(id, piece),
         }
     }
@@ -179,8 +188,8 @@ impl<'a, M: Machine> Session<'a, M> {
         let Store { answer, keep, .. } = &mut self.store;
         let response = if let Some(reply) = self.stream.end(answer) {
             Response::new(reply)
-        } else if M::USES_NODES {
-            answer.end_owned(keep.as_mut())
+        } else if let Some(nodes) = self.nodes {
+            (nodes.end)(answer, keep.as_mut())
         } else {
             answer.end(keep.as_mut())
         };
@@ -291,11 +300,28 @@ impl<'a, M: Machine> Session<'a, M> {
         Ok(out.written())
     }
 
+    /// Hands the target of request `id` to `tap`, run by run.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_target(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Target(&mut ByteWriter::tapped(tap)))
+    }
+
+    /// The same with the body.
+    ///
+    /// # Errors
+    /// [`RequestError`] where there is nothing to send; nothing was handed out then.
+    pub fn tap_body(&self, id: RequestId, tap: &mut dyn Tap) -> Result<(), RequestError> {
+        self.outgoing(id, Take::Body(&mut ByteWriter::tapped(tap)))
+    }
+
     /// What the session itself answers to the request in flight, where it must not be sent. A call
     /// of its own so that the request, which is large, is off the stack before the machine is told.
     #[inline(never)]
     fn refusal(&mut self) -> Option<Reply<'static>> {
         let Request { operation, .. } = self.machine.in_flight()?;
+        self.content = content(&operation);
         if !self.stream.admits(&operation) {
             return Some(Reply::WatchEnded);
         }
@@ -319,27 +345,19 @@ impl<'a, M: Machine> Session<'a, M> {
         else {
             return Err(RequestError::StaleRequest);
         };
-        let watch = self.stream.query(operation);
-        let (mut node, mut adds_owner) = (None, false);
-        if M::USES_NODES {
-            node = node_of(operation);
-            adds_owner = adds_to_owners(operation);
-        }
-        let owner = |node| M::USES_NODES.then(|| OwnerWriting::new(node));
-        let method = self.store.method(operation)?;
         let outgoing = Outgoing {
-            method,
+            method: self.store.method(operation)?,
+            operation,
             path: &self.path,
+            store: &self.store,
             timeout_ms: self.timeout_ms,
-            body: self.store.body(operation, method, &self.path, owner),
-            watch,
-            node,
-            adds_owner: adds_owner && method == Method::Patch,
+            watch: self.stream.wire(),
+            nodes: self.nodes,
         };
         match take {
             Take::Head(head) => *head = outgoing.head(),
             Take::Target(out) => outgoing.write_target(out),
-            Take::Body(out) => outgoing.body.write(out),
+            Take::Body(out) => outgoing.write_body(out),
         }
         Ok(())
     }
@@ -361,35 +379,6 @@ const fn content(operation: &Operation<'_>) -> Content {
         | Operation::Watch { .. } => Content::Lease,
         Operation::GetNode { .. } => Content::Node,
         Operation::Delete { .. } => Content::Nothing,
-    }
-}
-
-/// The Node that `operation` reads.
-const fn node_of<'o>(operation: &Operation<'o>) -> Option<&'o str> {
-    match operation {
-        Operation::GetNode { name } => Some(*name),
-        Operation::Get
-        | Operation::Create { .. }
-        | Operation::Update { .. }
-        | Operation::Delete { .. }
-        | Operation::Watch { .. } => None,
-    }
-}
-
-/// Whether an update adds an owner to others. A merge patch would set the whole list, which is not
-/// at hand: a strategic one merges it by `uid`.
-const fn adds_to_owners(operation: &Operation<'_>) -> bool {
-    match operation {
-        Operation::Update {
-            owner: Some(change),
-            ..
-        } => change.has_others,
-        Operation::Update { owner: None, .. }
-        | Operation::Get
-        | Operation::Create { .. }
-        | Operation::GetNode { .. }
-        | Operation::Delete { .. }
-        | Operation::Watch { .. } => false,
     }
 }
 

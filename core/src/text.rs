@@ -152,9 +152,9 @@ impl<const N: usize> Clipped<N> {
 
     /// Takes all that is known of the text into a hash.
     pub(crate) fn hash_into(&self, hash: &mut Hash) {
-        hash.push_bytes(&self.length.to_le_bytes());
+        hash.push_number(u64::from(self.length));
         hash.push_bytes(&self.prefix);
-        hash.push_bytes(&self.hash.0.to_le_bytes());
+        hash.push_number(self.hash.0);
     }
 
     /// The text, or as much of its beginning as was kept.
@@ -254,6 +254,12 @@ impl Hash {
     pub fn push_byte(&mut self, byte: u8) {
         let from_one = u64::from(byte).wrapping_add(1);
         self.0 = (self.0 ^ from_one).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    /// Takes a number in.
+    #[inline(never)]
+    pub(crate) fn push_number(&mut self, number: u64) {
+        self.push_bytes(&number.to_le_bytes());
     }
 
     /// Takes more bytes in.

@@ -106,6 +106,11 @@ impl Timestamp {
         parse::parse(text)
     }
 
+    /// The same for callers who do not ask why there is no time.
+    pub(crate) fn read(text: &[u8]) -> Option<Self> {
+        parse::parse::<parse::Unsaid>(text).ok()
+    }
+
     /// Reads the value of an HTTP `Date` header, without blanks around it: the IMF-fixdate of
     /// RFC 9110 section 5.6.7, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///

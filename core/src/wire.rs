@@ -16,10 +16,9 @@ mod scratch;
 mod status;
 mod watch;
 
-pub(crate) use self::answer::Content;
 pub use self::answer::{Answer, BODY_MAX, Reading};
-pub(crate) use self::body::{Body, LeaseBody};
+pub(crate) use self::answer::{Content, NODE_WIRE, NodeWire};
+pub(crate) use self::body::{LeaseBody, write_preconditions};
 pub(crate) use self::json_writer::ByteWriter;
 pub use self::keep::Keep;
-pub(crate) use self::owner::OwnerWriting;
 pub(crate) use self::watch::{WATCH_WIRE, WatchLines, WatchWire};

@@ -17,8 +17,8 @@ static struct {
     long duration, transitions;
 } lease;
 
-/* A device has no more room than this for a piece of a request or answer. */
-enum { BUFFER = 64 };
+/* A device has no more room than this for a piece of an answer, and for pieces of a request. */
+enum { BUFFER = 64, PIECES = 8 };
 
 static void take_text(const char *body, const char *key, char *into, size_t capacity)
 {
@@ -69,21 +69,25 @@ static uint32_t serve(uint32_t method, const char *body, char *answer, size_t ca
     return status;
 }
 
-/* Sends one request and feeds its answer, both in pieces of a small buffer. */
+/* Sends one request and feeds its answer, both in pieces: those of the request lie where they are,
+ * in the program and in the elector, and those of the answer come in a small buffer. */
 static void exchange(const char *who, kl_elector *elector, uint32_t id, kl_now now)
 {
     kl_request request = KL_REQUEST_INIT;
+    kl_piece pieces[PIECES];
     char body[512], answer[512];
-    uint8_t buffer[BUFFER];
-    size_t have = 0, written;
+    uint8_t scratch[KL_PIECES_SCRATCH];
+    size_t have = 0, first = 0, count;
     if (kl_elector_request(elector, id, &request) != KL_OK || request.body_len >= sizeof body)
         return;
-    do { /* a real transport writes each piece to its socket */
-        if (kl_elector_request_read(elector, id, KL_PART_BODY, have, buffer, BUFFER, &written))
+    do { /* a real transport hands them to writev; kl_elector_request_read makes copies instead */
+        if (kl_elector_request_pieces(elector, id, KL_PART_BODY, first, pieces, PIECES, scratch,
+                                      sizeof scratch, &count))
             return;
-        memcpy(body + have, buffer, written);
-        have += written;
-    } while (written == BUFFER);
+        for (size_t i = 0; i < count; have += pieces[i].len, i++)
+            memcpy(body + have, pieces[i].ptr, pieces[i].len);
+        first += count;
+    } while (count != 0);
     body[have] = '\0';
     uint32_t status = serve(request.method, body, answer, sizeof answer);
     printf("%8" PRIu64 "  %s  %.*s: %u\n", now.mono_ms, who, (int)request.method_name.len,

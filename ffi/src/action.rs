@@ -6,9 +6,9 @@ use crate::clock::{self, KL_NEVER, kl_now};
 use crate::elector::kl_elector;
 use crate::event::flat_event;
 use crate::log;
-use crate::object::Object;
+use crate::object::Handle;
 use crate::ptr::{self, SizedOut, Versioned};
-use crate::status::{answer, kl_code, kl_status};
+use crate::status::{answer, kl_status};
 
 /// Values of kl_action.kind. Others may come in a later version: poll again on them.
 #[repr(u32)]
@@ -79,32 +79,32 @@ pub unsafe extern "C" fn kl_elector_poll(
     action: *mut kl_action,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { poll(elector, now, action) })
+    unsafe { poll(Handle::new(elector), now, action) }
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn poll<O: Object>(
-    object: *mut O,
-    now: *const kl_now,
-    action: *mut kl_action,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (now, out) = unsafe { (clock::now(now)?, SizedOut::new(action)?) };
-    // SAFETY: the same.
-    let inner = unsafe { ptr::live_mut(object)? };
-    let action = inner.session.poll(now);
-    if let Action::Cancel(_) = action {
-        inner.head.tally.failed();
-    }
-    let flat = kl_action {
-        size: out.size(),
-        ..flat(action)
-    };
-    out.write(&flat);
-    // SAFETY: `inner` is not used any more.
-    unsafe { log::action(object.cast(), &flat) };
-    Ok(())
+#[inline(never)]
+pub(crate) unsafe fn poll(object: Handle, now: *const kl_now, action: *mut kl_action) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (now, out) = unsafe { (clock::now(now)?, SizedOut::new(action)?) };
+        // SAFETY: the same.
+        let inner = unsafe { ptr::any(object)? };
+        let action = inner.session.poll(now);
+        if let Action::Cancel(_) = action {
+            inner.head.tally.failed();
+        }
+        let mut told = kl_action {
+            size: out.size(),
+            ..NOTHING
+        };
+        flat(&mut told, action);
+        out.write(&told);
+        // SAFETY: `inner` is not used any more.
+        unsafe { log::action(object.head(), &told) };
+        Ok(())
+    })
 }
 
 pub(crate) const NOTHING: kl_action = kl_action {
@@ -121,32 +121,30 @@ pub(crate) const NOTHING: kl_action = kl_action {
     must_cease_by_ms: 0,
 };
 
-fn flat(action: Action) -> kl_action {
-    match action {
-        Action::Event(event) => kl_action {
-            kind: kl_action_kind::KL_ACTION_EVENT as u32,
-            ..flat_event(event)
-        },
-        Action::Cancel(id) => kl_action {
-            kind: kl_action_kind::KL_ACTION_CANCEL as u32,
-            request_id: id.number(),
-            ..NOTHING
-        },
-        Action::Send { id, deadline } => kl_action {
-            kind: kl_action_kind::KL_ACTION_SEND as u32,
-            request_id: id.number(),
-            deadline_ms: deadline.as_millis(),
-            ..NOTHING
-        },
-        Action::WaitUntil(instant) => kl_action {
-            kind: kl_action_kind::KL_ACTION_WAIT as u32,
-            deadline_ms: instant.as_millis(),
-            ..NOTHING
-        },
-        Action::Done => kl_action {
-            kind: kl_action_kind::KL_ACTION_STOPPED as u32,
-            deadline_ms: KL_NEVER,
-            ..NOTHING
-        },
-    }
+/// Fills in what `action` says, in place: each member is written where it differs.
+fn flat(to: &mut kl_action, action: Action) {
+    let kind = match action {
+        Action::Event(event) => {
+            flat_event(to, event);
+            kl_action_kind::KL_ACTION_EVENT
+        }
+        Action::Cancel(id) => {
+            to.request_id = id.number();
+            kl_action_kind::KL_ACTION_CANCEL
+        }
+        Action::Send { id, deadline } => {
+            to.request_id = id.number();
+            to.deadline_ms = deadline.as_millis();
+            kl_action_kind::KL_ACTION_SEND
+        }
+        Action::WaitUntil(instant) => {
+            to.deadline_ms = instant.as_millis();
+            kl_action_kind::KL_ACTION_WAIT
+        }
+        Action::Done => {
+            to.deadline_ms = KL_NEVER;
+            kl_action_kind::KL_ACTION_STOPPED
+        }
+    };
+    to.kind = kind as u32;
 }

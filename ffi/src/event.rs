@@ -3,7 +3,7 @@
 use kubelease_core::lease::Readiness;
 use kubelease_core::protocol::{BadAnswer, Event, Finish, StopReason, TroubleKind, Verb};
 
-use crate::action::{NOTHING, kl_action};
+use crate::action::kl_action;
 
 /// Values of kl_action.event. Others may come in a later version: ignore them.
 #[repr(u32)]
@@ -170,52 +170,49 @@ pub enum kl_verb {
     KL_VERB_OTHER = 255,
 }
 
-pub(crate) fn flat_event(event: Event) -> kl_action {
-    let named = |event: kl_event| kl_action {
-        event: event as u32,
-        ..NOTHING
-    };
-    match event {
-        Event::StartedLeading { term } => kl_action {
-            term,
-            ..named(kl_event::KL_EVENT_STARTED_LEADING)
-        },
+/// Fills in what `event` says.
+pub(crate) fn flat_event(to: &mut kl_action, event: Event) {
+    let event = match event {
+        Event::StartedLeading { term } => {
+            to.term = term;
+            kl_event::KL_EVENT_STARTED_LEADING
+        }
         Event::StoppedLeading {
             term,
             reason,
             must_cease_by,
-        } => kl_action {
-            term,
-            reason: stop_reason(reason) as u32,
-            must_cease_by_ms: must_cease_by.as_millis(),
-            ..named(kl_event::KL_EVENT_STOPPED_LEADING)
-        },
-        Event::LeaderChanged => named(kl_event::KL_EVENT_LEADER_CHANGED),
-        Event::LeaseRecreated => named(kl_event::KL_EVENT_LEASE_RECREATED),
-        Event::LeaseBeingDeleted => named(kl_event::KL_EVENT_LEASE_BEING_DELETED),
-        Event::IdentityCollision => named(kl_event::KL_EVENT_IDENTITY_COLLISION),
-        Event::CredentialsRejected => named(kl_event::KL_EVENT_CREDENTIALS_REJECTED),
-        Event::ReconnectAdvised => named(kl_event::KL_EVENT_RECONNECT_ADVISED),
-        Event::VersionWentBack => named(kl_event::KL_EVENT_VERSION_WENT_BACK),
-        Event::Trouble { kind, verb } => {
-            let (kind, detail) = trouble(kind);
-            kl_action {
-                reason: kind as u32,
-                verb: flat_verb(verb) as u32,
-                detail,
-                ..named(kl_event::KL_EVENT_TROUBLE)
-            }
+        } => {
+            to.term = term;
+            to.reason = stop_reason(reason) as u32;
+            to.must_cease_by_ms = must_cease_by.as_millis();
+            kl_event::KL_EVENT_STOPPED_LEADING
         }
-        Event::Finished(finish) => kl_action {
-            reason: flat_finish(finish) as u32,
-            ..named(kl_event::KL_EVENT_FINISHED)
-        },
-        Event::NodeNotReady(readiness) => kl_action {
-            reason: flat_readiness(readiness) as u32,
-            ..named(kl_event::KL_EVENT_NODE_NOT_READY)
-        },
-        _ => named(kl_event::KL_EVENT_OTHER),
-    }
+        Event::LeaderChanged => kl_event::KL_EVENT_LEADER_CHANGED,
+        Event::LeaseRecreated => kl_event::KL_EVENT_LEASE_RECREATED,
+        Event::LeaseBeingDeleted => kl_event::KL_EVENT_LEASE_BEING_DELETED,
+        Event::IdentityCollision => kl_event::KL_EVENT_IDENTITY_COLLISION,
+        Event::CredentialsRejected => kl_event::KL_EVENT_CREDENTIALS_REJECTED,
+        Event::ReconnectAdvised => kl_event::KL_EVENT_RECONNECT_ADVISED,
+        Event::VersionWentBack => kl_event::KL_EVENT_VERSION_WENT_BACK,
+        Event::Trouble { kind, verb } => {
+            to.reason = trouble(kind) as u32;
+            to.verb = flat_verb(verb) as u32;
+            if let TroubleKind::Refused(status) = kind {
+                to.detail = u32::from(status);
+            }
+            kl_event::KL_EVENT_TROUBLE
+        }
+        Event::Finished(finish) => {
+            to.reason = flat_finish(finish) as u32;
+            kl_event::KL_EVENT_FINISHED
+        }
+        Event::NodeNotReady(readiness) => {
+            to.reason = flat_readiness(readiness) as u32;
+            kl_event::KL_EVENT_NODE_NOT_READY
+        }
+        _ => kl_event::KL_EVENT_OTHER,
+    };
+    to.event = event as u32;
 }
 
 const fn stop_reason(reason: StopReason) -> kl_stop_reason {
@@ -229,11 +226,9 @@ const fn stop_reason(reason: StopReason) -> kl_stop_reason {
     }
 }
 
-fn trouble(kind: TroubleKind) -> (kl_trouble_kind, u32) {
-    let kind = match kind {
-        TroubleKind::Refused(status) => {
-            return (kl_trouble_kind::KL_TROUBLE_REFUSED, u32::from(status));
-        }
+const fn trouble(kind: TroubleKind) -> kl_trouble_kind {
+    match kind {
+        TroubleKind::Refused(_) => kl_trouble_kind::KL_TROUBLE_REFUSED,
         TroubleKind::Forbidden => kl_trouble_kind::KL_TROUBLE_FORBIDDEN,
         TroubleKind::BadRequest => kl_trouble_kind::KL_TROUBLE_BAD_REQUEST,
         TroubleKind::Invalid => kl_trouble_kind::KL_TROUBLE_INVALID,
@@ -248,8 +243,7 @@ fn trouble(kind: TroubleKind) -> (kl_trouble_kind, u32) {
         TroubleKind::NotAlive => kl_trouble_kind::KL_TROUBLE_NOT_ALIVE,
         TroubleKind::TimeUsedUp => kl_trouble_kind::KL_TROUBLE_TIME_USED_UP,
         _ => kl_trouble_kind::KL_TROUBLE_OTHER,
-    };
-    (kind, 0)
+    }
 }
 
 const fn bad_answer(bad: BadAnswer) -> kl_trouble_kind {

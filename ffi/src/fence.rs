@@ -39,8 +39,8 @@ pub unsafe extern "C" fn kl_elector_fence(
     answer(|| {
         // SAFETY: the contract of the header.
         let (out, inner) = unsafe { (Out::new(fence)?, ptr::live(elector)?) };
-        let fence = inner.session.machine().fence();
-        out.write(flat(&fence.ok_or(kl_code::KL_ERR_NOT_LEADING)?));
+        let fence = inner.session.machine().fence_ref();
+        out.write(flat(fence.ok_or(kl_code::KL_ERR_NOT_LEADING)?));
         Ok(())
     })
 }

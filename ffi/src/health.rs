@@ -83,12 +83,17 @@ pub(crate) unsafe fn tell<O: Object>(
     // SAFETY: passed on to the caller.
     let (out, inner) = unsafe { (SizedOut::new(health)?, ptr::live(object)?) };
     let state = state(inner.session.machine(), Instant::from_millis(mono_ms));
+    write(&out, state, &inner.head.tally, mono_ms);
+    Ok(())
+}
+
+#[inline(never)]
+fn write(out: &SizedOut<kl_health>, state: kl_health_state, tally: &Tally, mono_ms: u64) {
     out.write(&kl_health {
         size: out.size(),
         state: state as u32,
-        ..inner.head.tally.at(mono_ms)
+        ..tally.at(mono_ms)
     });
-    Ok(())
 }
 
 /// What came of the requests so far.

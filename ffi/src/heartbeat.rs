@@ -10,9 +10,9 @@ pub use control::{
     kl_heartbeat_retire, kl_heartbeat_set_log, kl_retire,
 };
 pub use exchange::{
-    kl_heartbeat_poll, kl_heartbeat_request, kl_heartbeat_request_read,
-    kl_heartbeat_response_begin, kl_heartbeat_response_body, kl_heartbeat_response_end,
-    kl_heartbeat_response_header, kl_heartbeat_transport_error,
+    kl_heartbeat_poll, kl_heartbeat_request, kl_heartbeat_request_pieces,
+    kl_heartbeat_request_read, kl_heartbeat_response_begin, kl_heartbeat_response_body,
+    kl_heartbeat_response_end, kl_heartbeat_response_header, kl_heartbeat_transport_error,
 };
 
 use kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig};
@@ -30,7 +30,7 @@ pub const KL_HEARTBEAT_WORDS: usize = 160;
 
 /// Words of 64 bits in a kl_heartbeat.
 #[cfg(target_pointer_width = "32")]
-pub const KL_HEARTBEAT_WORDS: usize = 136;
+pub const KL_HEARTBEAT_WORDS: usize = 116;
 
 /// A heartbeat: keeps one Lease renewed, as kubelet does for its node. There is no election: the
 /// Lease says that its holder lives. The storage is the caller's, under the rules of kl_elector.

@@ -36,6 +36,7 @@ mod log;
 mod names;
 mod object;
 mod panic;
+mod pieces;
 mod ptr;
 mod query;
 mod request;
@@ -61,15 +62,17 @@ pub use heartbeat::{
     KL_HEARTBEAT_WORDS, kl_heartbeat, kl_heartbeat_alive, kl_heartbeat_config,
     kl_heartbeat_config_default, kl_heartbeat_flag, kl_heartbeat_health, kl_heartbeat_init,
     kl_heartbeat_last_beat, kl_heartbeat_node_uid, kl_heartbeat_poll, kl_heartbeat_request,
-    kl_heartbeat_request_read, kl_heartbeat_response_begin, kl_heartbeat_response_body,
-    kl_heartbeat_response_end, kl_heartbeat_response_header, kl_heartbeat_retire,
-    kl_heartbeat_set_log, kl_heartbeat_size, kl_heartbeat_transport_error, kl_retire,
+    kl_heartbeat_request_pieces, kl_heartbeat_request_read, kl_heartbeat_response_begin,
+    kl_heartbeat_response_body, kl_heartbeat_response_end, kl_heartbeat_response_header,
+    kl_heartbeat_retire, kl_heartbeat_set_log, kl_heartbeat_size, kl_heartbeat_transport_error,
+    kl_retire,
 };
 pub use log::{kl_elector_set_log, kl_log_code, kl_log_fn, kl_log_level};
 pub use names::{
     kl_action_name, kl_event_name, kl_finish_name, kl_log_name, kl_readiness_name, kl_status_name,
     kl_stop_reason_name, kl_trouble_name,
 };
+pub use pieces::{KL_PIECES_SCRATCH, kl_elector_request_pieces, kl_piece};
 pub use query::{
     kl_elector_is_leading, kl_elector_leader, kl_elector_leading_until, kl_elector_term,
 };

@@ -5,9 +5,9 @@ use core::ffi::c_void;
 use crate::action::{kl_action, kl_action_kind};
 use crate::elector::kl_elector;
 use crate::event::kl_event;
-use crate::object::{Head, Object};
+use crate::object::{Handle, Head};
 use crate::ptr;
-use crate::status::{answer, kl_code, kl_status};
+use crate::status::{answer, kl_status};
 
 /// How much a line of the log matters.
 #[repr(u32)]
@@ -55,20 +55,19 @@ pub unsafe extern "C" fn kl_elector_set_log(
     user: *mut c_void,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { set(elector, log, user) })
+    unsafe { set(Handle::new(elector), log, user) }
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn set<O: Object>(
-    object: *mut O,
-    log: kl_log_fn,
-    user: *mut c_void,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let inner = unsafe { ptr::live_mut(object)? };
-    inner.head.hook = Hook { call: log, user };
-    Ok(())
+#[inline(never)]
+pub(crate) unsafe fn set(object: Handle, log: kl_log_fn, user: *mut c_void) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let inner = unsafe { ptr::any(object)? };
+        inner.head.hook = Hook { call: log, user };
+        Ok(())
+    })
 }
 
 /// A hook and what is handed to it.

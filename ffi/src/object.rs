@@ -1,6 +1,6 @@
 //! What lies in the storage of every object.
 
-use kubelease_core::machine::Machine;
+use kubelease_core::machine::{DynMachine, Machine};
 use kubelease_core::session::Session;
 
 use crate::health::Tally;
@@ -17,6 +17,48 @@ pub(crate) unsafe trait Object: Sized {
     type Machine: Machine + 'static;
     /// Stands in an object that was initialised: neither zeros nor ones, nor text.
     const MARK: u32;
+    /// The same for functions that serve all types.
+    const KIND: &'static Kind = &Kind {
+        mark: Self::MARK,
+        view: view::<Self>,
+    };
+}
+
+/// What one type of objects has of its own.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// [`Object::MARK`].
+    pub(crate) mark: u32,
+    /// A pointer to storage, with the functions of the machine that lies in it.
+    pub(crate) view: fn(*mut u64) -> *mut AnyInner,
+}
+
+fn view<O: Object>(storage: *mut u64) -> *mut AnyInner {
+    storage.cast::<Inner<O::Machine>>()
+}
+
+/// What lies in the storage of an object of any type.
+pub(crate) type AnyInner = Inner<dyn DynMachine>;
+
+/// A caller's pointer to an object of any type. What takes it is there once for all types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle {
+    pub(crate) storage: *mut u64,
+    pub(crate) kind: &'static Kind,
+}
+
+impl Handle {
+    pub(crate) const fn new<O: Object>(storage: *const O) -> Self {
+        Self {
+            storage: storage.cast_mut().cast(),
+            kind: O::KIND,
+        }
+    }
+
+    /// What the storage begins with.
+    pub(crate) const fn head(self) -> *mut Head {
+        self.storage.cast()
+    }
 }
 
 /// What all objects begin with.
@@ -45,7 +87,7 @@ impl Head {
 /// What lies in the storage.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Inner<M> {
+pub(crate) struct Inner<M: ?Sized> {
     pub(crate) head: Head,
     pub(crate) session: Session<'static, M>,
 }

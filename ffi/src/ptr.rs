@@ -4,11 +4,12 @@
 //! mark of an object. The rest is the contract at the top of the header.
 
 use core::ffi::c_char;
+use core::mem::MaybeUninit;
 use core::slice;
 
 use kubelease_core::text::utf8_length;
 
-use crate::object::{Head, Inner, Object};
+use crate::object::{AnyInner, Handle, Head, Inner, Object};
 use crate::status::kl_code;
 use crate::text::kl_str;
 
@@ -152,6 +153,22 @@ pub(crate) unsafe fn values<'a, T>(from: *const T, count: usize) -> Result<&'a [
     Ok(unsafe { slice::from_raw_parts(from, count) })
 }
 
+/// Places for values. NULL is good for none.
+///
+/// # Safety
+/// `to` points to memory for `count` values that nobody else uses for `'a`.
+pub(crate) unsafe fn values_mut<'a, T>(
+    to: *mut T,
+    count: usize,
+) -> Result<&'a mut [MaybeUninit<T>], kl_code> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check_length(to, count)?;
+    // SAFETY: neither NULL nor misaligned, not too long; the caller vouches for the rest.
+    Ok(unsafe { slice::from_raw_parts_mut(to.cast(), count) })
+}
+
 /// Text; `otherwise` where it is no UTF-8.
 ///
 /// # Safety
@@ -204,6 +221,18 @@ pub(crate) unsafe fn live_mut<'a, O: Object>(
     unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
     // SAFETY: as in `live`, and the caller vouches that nothing else uses it.
     Ok(unsafe { &mut *storage.cast() })
+}
+
+/// The object of a handle, to be asked or changed.
+///
+/// # Safety
+/// As for [`live_mut`]; or as for [`live`], where what comes is not changed.
+pub(crate) unsafe fn any<'a>(object: Handle) -> Result<&'a mut AnyInner, kl_code> {
+    let Handle { storage, kind } = object;
+    // SAFETY: passed on to the caller.
+    unsafe { check_live(storage.cast(), storage.is_aligned(), kind.mark)? };
+    // SAFETY: as in `live_mut`.
+    Ok(unsafe { &mut *(kind.view)(storage) })
 }
 
 /// One function for all objects.

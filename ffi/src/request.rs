@@ -4,7 +4,7 @@ use kubelease_core::protocol::RequestId;
 use kubelease_core::wire::http::{Method, RequestHead};
 
 use crate::elector::kl_elector;
-use crate::object::Object;
+use crate::object::Handle;
 use crate::ptr::{self, Out, SizedOut, Versioned};
 use crate::status::{answer, kl_code, kl_status};
 use crate::text::kl_str;
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn kl_elector_request(
     request: *mut kl_request,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { describe(elector, request_id, request) })
+    unsafe { describe(Handle::new(elector), request_id, request) }
 }
 
 /// Writes part (a kl_request_part) of request request_id into buffer, from offset on, and says
@@ -98,29 +98,27 @@ pub unsafe extern "C" fn kl_elector_request_read(
     capacity: usize,
     written: *mut usize,
 ) -> kl_status {
-    answer(|| {
-        // SAFETY: the contract of the header.
-        let (out, buffer) = unsafe { (Out::new(written)?, ptr::bytes_mut(buffer, capacity)?) };
-        // SAFETY: the same.
-        out.write(unsafe { read(elector, request_id, part, offset, buffer)? });
-        Ok(())
-    })
+    let object = Handle::new(elector);
+    // SAFETY: the contract of the header.
+    unsafe { read(object, request_id, part, offset, buffer, capacity, written) }
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn describe<O: Object>(
-    object: *const O,
+#[inline(never)]
+pub(crate) unsafe fn describe(
+    object: Handle,
     request_id: u32,
     request: *mut kl_request,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (out, inner) = unsafe { (SizedOut::new(request)?, ptr::live(object)?) };
-    let head = inner
-        .session
-        .request_head(RequestId::from_number(request_id))?;
-    write_head(&out, &head);
-    Ok(())
+) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (out, inner) = unsafe { (SizedOut::new(request)?, ptr::any(object)?) };
+        let id = RequestId::from_number(request_id);
+        let head = inner.session.request_head(id)?;
+        write_head(&out, &head);
+        Ok(())
+    })
 }
 
 /// One function for all objects.
@@ -145,19 +143,27 @@ fn write_head(out: &SizedOut<kl_request>, head: &RequestHead) {
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn read<O: Object>(
-    object: *const O,
+#[inline(never)]
+pub(crate) unsafe fn read(
+    object: Handle,
     request_id: u32,
     part: u32,
     offset: usize,
-    buffer: &mut [u8],
-) -> Result<usize, kl_code> {
-    // SAFETY: passed on to the caller.
-    let inner = unsafe { ptr::live(object)? };
-    let id = RequestId::from_number(request_id);
-    Ok(match part {
-        1 => inner.session.write_target(id, offset, buffer)?,
-        2 => inner.session.write_body(id, offset, buffer)?,
-        _ => return Err(kl_code::KL_ERR_ARG),
+    buffer: *mut u8,
+    capacity: usize,
+    written: *mut usize,
+) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (out, buffer) = unsafe { (Out::new(written)?, ptr::bytes_mut(buffer, capacity)?) };
+        // SAFETY: the same.
+        let inner = unsafe { ptr::any(object)? };
+        let id = RequestId::from_number(request_id);
+        out.write(match part {
+            1 => inner.session.write_target(id, offset, buffer)?,
+            2 => inner.session.write_body(id, offset, buffer)?,
+            _ => return Err(kl_code::KL_ERR_ARG),
+        });
+        Ok(())
     })
 }

@@ -5,7 +5,7 @@ use kubelease_core::protocol::{Failure, RequestId};
 use crate::clock::{self, kl_now};
 use crate::elector::kl_elector;
 use crate::log;
-use crate::object::Object;
+use crate::object::Handle;
 use crate::ptr;
 use crate::status::{answer, kl_code, kl_status};
 use crate::text::kl_str;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn kl_elector_response_begin(
     http_status: u32,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { begin(elector, request_id, http_status) })
+    unsafe { begin(Handle::new(elector), request_id, http_status) }
 }
 
 /// Takes one header of the answer. Only Date and Retry-After are looked at: others may be given
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn kl_elector_response_header(
     value: kl_str,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { header(elector, request_id, name, value) })
+    unsafe { header(Handle::new(elector), request_id, name, value) }
 }
 
 /// Takes the next piece of the answer's body, without any transfer coding, in any split down to
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn kl_elector_response_body(
     len: usize,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { body(elector, request_id, data, len) })
+    unsafe { body(Handle::new(elector), request_id, data, len) }
 }
 
 /// Ends the answer: the elector learns what it says. Poll next. An answer that broke off is no
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn kl_elector_response_end(
     now: *const kl_now,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { end(elector, request_id, now) })
+    unsafe { end(Handle::new(elector), request_id, now) }
 }
 
 /// Takes the news that request request_id will have no answer, or none that is whole. kind is a
@@ -93,101 +93,108 @@ pub unsafe extern "C" fn kl_elector_transport_error(
     now: *const kl_now,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { transport_error(elector, request_id, kind, now) })
+    unsafe { transport_error(Handle::new(elector), request_id, kind, now) }
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn begin<O: Object>(
-    object: *mut O,
-    request_id: u32,
-    http_status: u32,
-) -> Result<(), kl_code> {
-    if !(100..=999).contains(&http_status) {
-        return Err(kl_code::KL_ERR_ARG);
-    }
-    let status = u16::try_from(http_status).map_err(|_| kl_code::KL_ERR_ARG)?;
-    // SAFETY: passed on to the caller.
-    let inner = unsafe { ptr::live_mut(object)? };
-    let id = RequestId::from_number(request_id);
-    inner.session.response_begin(id, status)?;
-    inner.head.tally.begun(status);
-    Ok(())
+#[inline(never)]
+pub(crate) unsafe fn begin(object: Handle, request_id: u32, http_status: u32) -> kl_status {
+    answer(|| {
+        if !(100..=999).contains(&http_status) {
+            return Err(kl_code::KL_ERR_ARG);
+        }
+        let status = u16::try_from(http_status).map_err(|_| kl_code::KL_ERR_ARG)?;
+        // SAFETY: passed on to the caller.
+        let inner = unsafe { ptr::any(object)? };
+        let id = RequestId::from_number(request_id);
+        inner.session.response_begin(id, status)?;
+        inner.head.tally.begun(status);
+        Ok(())
+    })
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn header<O: Object>(
-    object: *mut O,
+#[inline(never)]
+pub(crate) unsafe fn header(
+    object: Handle,
     request_id: u32,
     name: kl_str,
     value: kl_str,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (name, value) = unsafe {
-        (
-            ptr::bytes(name.ptr.cast(), name.len)?,
-            ptr::bytes(value.ptr.cast(), value.len)?,
-        )
-    };
-    // SAFETY: the same.
-    let inner = unsafe { ptr::live_mut(object)? };
-    let id = RequestId::from_number(request_id);
-    Ok(inner.session.response_header(id, name, value)?)
+) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (name, value) = unsafe {
+            (
+                ptr::bytes(name.ptr.cast(), name.len)?,
+                ptr::bytes(value.ptr.cast(), value.len)?,
+            )
+        };
+        // SAFETY: the same.
+        let inner = unsafe { ptr::any(object)? };
+        let id = RequestId::from_number(request_id);
+        Ok(inner.session.response_header(id, name, value)?)
+    })
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn body<O: Object>(
-    object: *mut O,
+#[inline(never)]
+pub(crate) unsafe fn body(
+    object: Handle,
     request_id: u32,
     data: *const u8,
     len: usize,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (piece, inner) = unsafe { (ptr::bytes(data, len)?, ptr::live_mut(object)?) };
-    let id = RequestId::from_number(request_id);
-    inner.session.response_body(id, piece)?;
-    Ok(())
+) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (piece, inner) = unsafe { (ptr::bytes(data, len)?, ptr::any(object)?) };
+        let id = RequestId::from_number(request_id);
+        inner.session.response_body(id, piece)?;
+        Ok(())
+    })
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn end<O: Object>(
-    object: *mut O,
-    request_id: u32,
-    now: *const kl_now,
-) -> Result<(), kl_code> {
-    // SAFETY: passed on to the caller.
-    let (now, inner) = unsafe { (clock::now(now)?, ptr::live_mut(object)?) };
-    let id = RequestId::from_number(request_id);
-    inner.session.response_end(now, id)?;
-    let status = inner.head.tally.answered(now.instant.as_millis());
-    // SAFETY: `inner` is not used any more.
-    unsafe { log::answered(object.cast(), request_id, status) };
-    Ok(())
+#[inline(never)]
+pub(crate) unsafe fn end(object: Handle, request_id: u32, now: *const kl_now) -> kl_status {
+    answer(|| {
+        // SAFETY: passed on to the caller.
+        let (now, inner) = unsafe { (clock::now(now)?, ptr::any(object)?) };
+        let id = RequestId::from_number(request_id);
+        inner.session.response_end(now, id)?;
+        let status = inner.head.tally.answered(now.instant.as_millis());
+        // SAFETY: `inner` is not used any more.
+        unsafe { log::answered(object.head(), request_id, status) };
+        Ok(())
+    })
 }
 
 /// # Safety
 /// The contract of the header.
-pub(crate) unsafe fn transport_error<O: Object>(
-    object: *mut O,
+#[inline(never)]
+pub(crate) unsafe fn transport_error(
+    object: Handle,
     request_id: u32,
     kind: u32,
     now: *const kl_now,
-) -> Result<(), kl_code> {
-    let failure = match kind {
-        1 => Failure::NotSent,
-        2 => Failure::Unknown,
-        3 => Failure::TimedOut,
-        _ => return Err(kl_code::KL_ERR_ARG),
-    };
-    // SAFETY: passed on to the caller.
-    let (now, inner) = unsafe { (clock::now(now)?, ptr::live_mut(object)?) };
-    let id = RequestId::from_number(request_id);
-    inner.session.response_failed(now, id, failure)?;
-    inner.head.tally.transport_failed(kind);
-    // SAFETY: `inner` is not used any more.
-    unsafe { log::unanswered(object.cast(), request_id, kind) };
-    Ok(())
+) -> kl_status {
+    answer(|| {
+        let failure = match kind {
+            1 => Failure::NotSent,
+            2 => Failure::Unknown,
+            3 => Failure::TimedOut,
+            _ => return Err(kl_code::KL_ERR_ARG),
+        };
+        // SAFETY: passed on to the caller.
+        let (now, inner) = unsafe { (clock::now(now)?, ptr::any(object)?) };
+        let id = RequestId::from_number(request_id);
+        inner.session.response_failed(now, id, failure)?;
+        inner.head.tally.transport_failed(kind);
+        // SAFETY: `inner` is not used any more.
+        unsafe { log::unanswered(object.head(), request_id, kind) };
+        Ok(())
+    })
 }

@@ -4,6 +4,7 @@ use kubelease_core::protocol::RequestId;
 
 use crate::clock::{self, kl_now};
 use crate::elector::kl_elector;
+use crate::object::Handle;
 use crate::ptr;
 use crate::status::{answer, kl_status};
 
@@ -45,7 +46,7 @@ pub unsafe extern "C" fn kl_elector_response_body_at(
         // SAFETY: the contract of the header.
         let (piece, now) = unsafe { (ptr::bytes(data, len)?, clock::now(now)?) };
         // SAFETY: the same.
-        let inner = unsafe { ptr::live_mut(elector)? };
+        let inner = unsafe { ptr::any(Handle::new(elector))? };
         let id = RequestId::from_number(request_id);
         inner.session.response_body_at(now, id, piece)?;
         Ok(())

@@ -1,5 +1,9 @@
 #include "fake_server.h"
 
+#define OBJECT kl_elector
+#define CALL(name) kl_elector_##name
+#include "pieces.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +130,8 @@ static kl_status read_part(const kl_elector *elector, uint32_t id, uint32_t part
             break;
     }
     into[have] = '\0';
-    return have == length ? KL_OK : KL_ERR_STALE;
+    bool same = have == length && pieces_are(elector, id, part, into, have, 1 + chunk % 8);
+    return same ? KL_OK : KL_ERR_STALE;
 }
 
 kl_status fake_server_exchange(struct fake_server *server, kl_elector *elector, uint32_t id,

@@ -185,6 +185,26 @@ static void answer(uint32_t id)
         good(CALL(response_end, id, take_now()));
 }
 
+/* The request is the same without copies. */
+static void compare_pieces(uint32_t id, uint32_t part, const uint8_t *whole, size_t length,
+                           size_t room)
+{
+    kl_piece pieces[4];
+    uint8_t scratch[KL_PIECES_SCRATCH];
+    size_t have = 0, first = 0, count;
+    do {
+        require(good(CALL(request_pieces, id, part, first, pieces, room, scratch, sizeof scratch,
+                          &count)));
+        require(count <= room);
+        for (size_t i = 0; i < count; have += pieces[i].len, i++) {
+            require(pieces[i].len != 0 && pieces[i].len <= length - have);
+            require(memcmp(whole + have, pieces[i].ptr, pieces[i].len) == 0);
+        }
+        first += count;
+    } while (count != 0);
+    require(have == length);
+}
+
 /* The request, whole and in two pieces, is the same. */
 static void read_request(uint32_t id)
 {
@@ -200,6 +220,7 @@ static void read_request(uint32_t id)
     require(good(
         CALL(request_read, id, part, first, pieces + first, sizeof pieces - first, &second)));
     require(first + second == all && memcmp(whole, pieces, all) == 0);
+    compare_pieces(id, part, whole, all, 1 + cut % 4);
 }
 
 static void poll(void)

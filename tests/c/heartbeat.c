@@ -1,6 +1,7 @@
 /* Heartbeats through the C interface: what every function promises, and whole lives. */
 #define OBJECT kl_heartbeat
 #define CALL(name) kl_heartbeat_##name
+#include "pieces.h"
 #include "promises.h"
 
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static int read_part(struct life *life, uint32_t part, char *into, size_t length
     }
     into[have] = '\0';
     CHECK_INT(have, length);
+    CHECK(pieces_are(&life->heart, life->last.request_id, part, into, have, 1 + life->chunk % 8));
     return 1;
 }
 

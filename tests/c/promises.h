@@ -26,13 +26,17 @@ static int all_refuse(OBJECT *object, kl_status code)
     kl_action action = KL_ACTION_INIT;
     kl_request request = KL_REQUEST_INIT;
     kl_health health = KL_HEALTH_INIT;
-    uint8_t buffer[8];
+    uint8_t buffer[8], scratch[KL_PIECES_SCRATCH];
     size_t written = 77;
     CHECK_INT(CALL(poll)(object, &AT_0, &action), code);
     CHECK_INT(action.kind, 0);
     CHECK_INT(CALL(request)(object, 1, &request), code);
     CHECK_INT(request.method, 0);
     CHECK_INT(CALL(request_read)(object, 1, KL_PART_BODY, 0, buffer, 8, &written), code);
+    CHECK_INT(written, 77);
+    CHECK_INT(CALL(request_pieces)(object, 1, KL_PART_BODY, 0, NULL, 0, scratch, sizeof scratch,
+                                   &written),
+              code);
     CHECK_INT(written, 77);
     CHECK_INT(CALL(response_begin)(object, 1, 200), code);
     CHECK_INT(CALL(response_header)(object, 1, KL_STR("Date"), KL_STR("")), code);
@@ -75,8 +79,17 @@ static int misaligned_storage_is_refused(void)
     return all_refuse(misaligned, KL_ERR_STORAGE);
 }
 
+/* The first two pieces. */
+static kl_status take_pieces(const OBJECT *object, uint32_t id, uint32_t part, uint8_t *scratch,
+                             size_t size, size_t *count)
+{
+    kl_piece pieces[2];
+    return CALL(request_pieces)(object, id, part, 0, pieces, 2, scratch, size, count);
+}
+
 static int each_null_is_refused(void)
 {
+    uint8_t scratch[KL_PIECES_SCRATCH];
     OBJECT object;
     kl_action action = KL_ACTION_INIT;
     kl_str none = {NULL, 3};
@@ -91,6 +104,15 @@ static int each_null_is_refused(void)
     CHECK_INT(CALL(request_read)(&object, id, KL_PART_BODY, 0, NULL, 4, &written), KL_ERR_ARG);
     CHECK_INT(CALL(request_read)(&object, id, KL_PART_BODY, 0, buffer, 4, NULL), KL_ERR_ARG);
     CHECK_INT(CALL(request_read)(&object, id, KL_PART_BODY, 0, NULL, 0, &written), KL_OK);
+    CHECK_INT(take_pieces(&object, id, 1, scratch, sizeof scratch, NULL), KL_ERR_ARG);
+    CHECK_INT(take_pieces(&object, id, 1, NULL, sizeof scratch, &written), KL_ERR_ARG);
+    CHECK_INT(take_pieces(&object, id, 1, scratch, sizeof scratch - 1, &written), KL_ERR_ARG);
+    CHECK_INT(take_pieces(&object, id, 3, scratch, sizeof scratch, &written), KL_ERR_ARG);
+    CHECK_INT(take_pieces(&object, id + 1, 1, scratch, sizeof scratch, &written), KL_ERR_STALE);
+    CHECK_INT(CALL(request_pieces)(&object, id, 1, 0, NULL, 1, scratch, sizeof scratch, &written),
+              KL_ERR_ARG);
+    CHECK_INT(take_pieces(&object, id, 1, scratch, sizeof scratch, &written), KL_OK);
+    CHECK_INT(written, 2);
     CHECK_INT(CALL(response_begin)(&object, id, 200), KL_OK);
     CHECK_INT(CALL(response_header)(&object, id, none, KL_STR("x")), KL_ERR_ARG);
     CHECK_INT(CALL(response_header)(&object, id, KL_STR("x"), none), KL_ERR_ARG);

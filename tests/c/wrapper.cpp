@@ -94,6 +94,15 @@ static bool a_heart_in_short()
     CHECK(action.kind == KL_ACTION_SEND && put && put->method_name() == "PUT");
     length = heart.read(*put, KL_PART_BODY, 0, text, sizeof text);
     CHECK(std::string_view(text, length).find("2026-01-01T00:00:00") != std::string_view::npos);
+    kl_piece pieces[5];
+    kubelease::Scratch scratch;
+    std::size_t same = 0;
+    for (std::size_t first = 0, count = 1; count != 0; first += count) {
+        count = heart.pieces(*put, KL_PART_BODY, first, pieces, scratch);
+        for (std::size_t i = 0; i < count; same += pieces[i++].len)
+            CHECK(std::memcmp(text + same, pieces[i].ptr, pieces[i].len) == 0);
+    }
+    CHECK(same == length);
     CHECK(heart.transport_error(put->id(), KL_TRANSPORT_NOT_SENT, now));
     CHECK(heart.node_uid() == "n1");
     CHECK(heart.retire(now, KL_RETIRE_KEEP));

@@ -177,12 +177,6 @@ impl Machine for Faulty {
     fn in_flight(&self) -> Option<Request<'_>> {
         self.inner.in_flight()
     }
-}
-
-impl Watches for Faulty {
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
 
     fn handle_watch(
         &mut self,
@@ -192,6 +186,12 @@ impl Watches for Faulty {
     ) -> Result<(), StaleRequest> {
         let now = self.bend(now);
         self.inner.handle_watch(now, id, event)
+    }
+}
+
+impl Watches for Faulty {
+    fn watch(&mut self) {
+        self.inner.watch();
     }
 }
 

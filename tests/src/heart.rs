@@ -3,6 +3,7 @@
 
 pub mod book;
 pub mod life;
+pub mod model;
 pub mod server;
 pub mod sim;
 

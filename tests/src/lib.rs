@@ -12,6 +12,7 @@ pub mod heart;
 pub mod input;
 pub mod laws;
 pub mod life;
+pub mod lived;
 pub mod model;
 pub mod mutants;
 pub mod prelude;

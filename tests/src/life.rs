@@ -4,12 +4,14 @@
     reason = "choices are below the length of what they choose from"
 )]
 
-use std::collections::{BTreeMap, VecDeque};
+use core::ops::{Deref, DerefMut};
 
 use kubelease_core::Timestamp;
+use kubelease_core::elector::Elector;
 use kubelease_core::lease::RecordTime;
 
 use crate::choices::Choices;
+use crate::lived::{Lived, REFUSALS};
 use crate::prelude::*;
 
 /// Electors of all kinds.
@@ -62,18 +64,26 @@ pub fn configs(seed: u64) -> Vec<Config<'static>> {
     ]
 }
 
-/// A random life, and how often each kind of output came up.
+/// A random life of an elector.
 #[derive(Debug)]
 pub struct Life<C> {
-    e: Driver,
+    lived: Lived<Elector<'static>, C>,
     config: Config<'static>,
     watches: bool,
-    choices: C,
-    version: u64,
-    /// What was done last.
-    pub done: VecDeque<String>,
-    /// How often each kind of output came up.
-    pub outputs: BTreeMap<String, u64>,
+}
+
+impl<C> Deref for Life<C> {
+    type Target = Lived<Elector<'static>, C>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.lived
+    }
+}
+
+impl<C> DerefMut for Life<C> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.lived
+    }
 }
 
 impl<C: Choices> Life<C> {
@@ -81,13 +91,9 @@ impl<C: Choices> Life<C> {
     #[must_use]
     pub fn new(config: Config<'static>, choices: C) -> Self {
         Self {
-            e: Driver::new(config),
+            lived: Lived::new(Driver::new(config), choices),
             config,
             watches: false,
-            choices,
-            version: 10,
-            done: VecDeque::new(),
-            outputs: BTreeMap::new(),
         }
     }
 
@@ -95,29 +101,13 @@ impl<C: Choices> Life<C> {
     #[must_use]
     pub fn watching(mut self) -> Self {
         self.watches = true;
-        self.e.watch();
+        self.driver.watch();
         self
     }
 
     /// Whether there is nothing left to choose by.
     pub fn is_over(&self) -> bool {
         self.choices.is_over()
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.choices.below(end)
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn note(&mut self, what: impl core::fmt::Debug) {
-        let text = format!("{:?}: {what:?}", self.e.now().instant);
-        self.done.push_back(text);
-        if self.done.len() > 30 {
-            self.done.pop_front();
-        }
     }
 
     /// Does something, and polls mostly.
@@ -129,7 +119,7 @@ impl<C: Choices> Life<C> {
             0..40 => self.answer(),
             40..48 => self.fail(),
             48..52 => self.answer_the_dead(),
-            52..88 => self.pass_time(),
+            52..88 => self.pass_time(3_000),
             88..92 => self.bend_time(),
             92..94 => self.call(),
             _ => {}
@@ -142,27 +132,14 @@ impl<C: Choices> Life<C> {
     }
 
     fn settle(&mut self) {
-        let seen = self.e.settle();
-        self.note(&seen);
-        for text in seen {
-            let kind = text.split(' ').next().unwrap_or_default();
-            let detail = if kind == "PUT" {
-                text.split(' ').next_back().unwrap_or_default()
-            } else if matches!(kind, "Stopped" | "Finished") {
-                &text
-            } else {
-                kind
-            };
-            *self.outputs.entry(detail.to_owned()).or_default() += 1;
-        }
-        if self.e.is_done() {
-            self.e = if self.chance(20) {
+        if self.lived.settle() {
+            self.driver = if self.chance(20) {
                 Driver::without_wall(self.config)
             } else {
                 Driver::new(self.config)
             };
             if self.watches {
-                self.e.watch();
+                self.driver.watch();
             }
         }
     }
@@ -170,7 +147,7 @@ impl<C: Choices> Life<C> {
     /// Polls as a caller does who was interrupted.
     fn poll_a_little(&mut self) {
         for _ in 0..self.below(3) {
-            let seen = self.e.poll_once();
+            let seen = self.driver.poll_once();
             self.note(&seen);
             if seen.is_settled() {
                 break;
@@ -179,14 +156,14 @@ impl<C: Choices> Life<C> {
     }
 
     fn answer(&mut self) {
-        let Some(sent) = self.e.flight_if_any().cloned() else {
+        let Some(sent) = self.flight() else {
             return;
         };
         let response_to = sent.id;
         if sent.watch.is_some() && self.chance(85) {
             let line = self.line();
             self.note((response_to, &line));
-            let _ = self.e.tell_of(response_to, line.event());
+            let _ = self.driver.tell_of(response_to, line.event());
             return;
         }
         if self.chance(45)
@@ -195,17 +172,14 @@ impl<C: Choices> Life<C> {
             self.version += 1 + self.below(3);
             let lease = Lease::written(write, self.version);
             self.note((response_to, "done"));
-            let _ = self.e.respond_to(response_to, lease.response());
+            let _ = self.driver.respond_to(response_to, lease.response());
             return;
         }
         if self.chance(65) {
             let lease = self.lease();
-            self.note((response_to, &lease));
-            let _ = self.e.respond_to(response_to, lease.response());
+            self.answer_with(response_to, &lease);
         } else {
-            let response = self.response();
-            self.note((response_to, response));
-            let _ = self.e.respond_to(response_to, response);
+            self.refuse(response_to, &REFUSALS);
         }
     }
 
@@ -262,118 +236,17 @@ impl<C: Choices> Life<C> {
     }
 
     fn mine(&self, version: u64) -> Lease {
-        match self.e.last_claim_if_any() {
+        match self.driver.last_claim_if_any() {
             Some(claim) => Lease::written(claim, version),
             None => held_by("A", version),
         }
     }
 
-    fn response(&mut self) -> Response<'static> {
-        let replies = [
-            Reply::LeaseMissing,
-            Reply::LeaseMissing,
-            Reply::Conflict,
-            Reply::Conflict,
-            Reply::NamespaceMissing,
-            Reply::ApiUnavailable,
-            Reply::BadRequest,
-            Reply::Unauthorized,
-            Reply::Forbidden,
-            Reply::NamespaceTerminating,
-            Reply::Invalid,
-            Reply::Throttled,
-            Reply::ServerError(503),
-            Reply::Refused(418),
-            Reply::BadAnswer(BadAnswer::Truncated),
-            Reply::TooLarge,
-            Reply::WatchEnded,
-        ];
-        let reply = replies[self.below(17) as usize];
-        if self.chance(20) {
-            let far = [0, 1, 7, 61, 1 << 40, u64::MAX];
-            retry_after(reply, far[self.below(6) as usize])
-        } else {
-            Response::new(reply)
-        }
-    }
-
-    fn fail(&mut self) {
-        let Some(sent) = self.e.flight_if_any().cloned() else {
-            return;
-        };
-        let failures = [Failure::NotSent, Failure::Unknown, Failure::TimedOut];
-        let failure = failures[self.below(3) as usize];
-        self.note((sent.id, failure));
-        let _ = self.e.fail_of(sent.id, failure);
-    }
-
     fn answer_the_dead(&mut self) {
-        for id in self.e.dead_ids() {
+        for id in self.driver.dead_ids() {
             let lease = self.lease();
-            self.note((id, &lease));
-            assert!(
-                self.e.respond_to(id, lease.response()).is_err(),
-                "a dead id"
-            );
+            self.lived.answer_the_dead(id, &lease);
         }
-    }
-
-    fn pass_time(&mut self) {
-        let now = self.e.now().instant.as_millis();
-        let wake = self.e.waits_until().map_or(now, Instant::as_millis);
-        let left = wake.saturating_sub(now);
-        let next = match self.below(10) {
-            0..6 => wake,
-            6 | 7 => now + self.below(left.min(u64::from(u32::MAX)) + 1),
-            8 => wake.saturating_add(self.below(3_000)),
-            _ => now.saturating_add(self.below(200)),
-        };
-        self.move_to(next.min((1 << 62) + 5));
-    }
-
-    /// Lets the civil clock go along where the monotonic one goes forward.
-    fn move_to(&mut self, next: u64) {
-        self.note(("time", next));
-        let now = self.e.now();
-        let passed = next.saturating_sub(now.instant.as_millis());
-        let wall = now.wall.map(|wall| {
-            let micros = i64::try_from(passed).map_or(0, |passed| passed.saturating_mul(1_000));
-            let sum = wall.as_unix_micros().saturating_add(micros);
-            Timestamp::from_unix_micros(sum).unwrap_or(Timestamp::MAX)
-        });
-        self.e.set_instant(Instant::from_millis(next));
-        self.e.set_wall(wall);
-    }
-
-    fn bend_time(&mut self) {
-        let now = self.e.now().instant.as_millis();
-        let (noise, back) = (self.below(1_000), self.below(100_000));
-        let (leap, start) = (self.below(1 << 32), self.below(3_000));
-        match self.below(40) {
-            0..12 => self.move_to(now.saturating_sub(noise)),
-            12..16 => self.move_to(now.saturating_sub(back)),
-            16..18 => self.move_to(now.saturating_add(leap)),
-            18 => self.move_to(start),
-            19 => self.absurd(now),
-            20..30 => {
-                let micros = i64::try_from(leap).unwrap_or_default() * 60_000_000;
-                self.note(("wall", micros));
-                self.e.set_wall(Timestamp::from_unix_micros(micros));
-            }
-            30 => self.e.set_wall(Some(Timestamp::MAX)),
-            31..33 => self.e.set_wall(None),
-            33 => self.e.set_wall(Some(Timestamp::MIN)),
-            _ => self.e.set_wall(Some(wall(leap << 1))),
-        }
-    }
-
-    /// Tells the machine a time that is none, and goes back to the right one.
-    fn absurd(&mut self, now: u64) {
-        for instant in [u64::MAX, (1 << 62) + 1] {
-            self.e.set_instant(Instant::from_millis(instant));
-            self.settle();
-        }
-        self.e.set_instant(Instant::from_millis(now));
     }
 
     fn call(&mut self) {
@@ -385,6 +258,6 @@ impl<C: Choices> Life<C> {
             _ => StepDown(cooldowns[self.below(6) as usize]),
         };
         self.note(call);
-        self.e.take(call);
+        self.driver.take(call);
     }
 }

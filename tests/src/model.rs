@@ -26,7 +26,7 @@
 mod bounds;
 mod network;
 mod node;
-mod print;
+pub(crate) mod print;
 mod rules;
 mod scenes;
 mod server;

@@ -2,13 +2,17 @@
 //!
 //! A fault is a patch of one place of the source. The program `mutants` copies the workspace, puts
 //! one fault in, builds, and runs the judges: the small worlds of the [`model`](crate::model), the
-//! [`simulation`](crate::sim), and the tests of the contract. The source has no switches for this.
+//! [`simulation`](crate::sim), and the tests of the contract; random [`lives`](crate::heart::life)
+//! and [`worlds`](crate::heart::sim) for a fault of the heartbeat. The source has no switches for
+//! this.
 
+mod hearts;
 mod judge;
 mod table;
 mod workshop;
 
-pub use judge::{Verdict, judge};
+pub use hearts::HEARTS;
+pub use judge::{Verdict, judge, judge_hearts};
 pub use table::MUTANTS;
 pub use workshop::{Trial, Workshop};
 
@@ -28,7 +32,18 @@ pub struct Mutant {
     pub replace: &'static str,
 }
 
+/// The faults of electors and of hearts.
+pub fn all() -> impl Iterator<Item = &'static Mutant> {
+    MUTANTS.iter().chain(&HEARTS)
+}
+
 impl Mutant {
+    /// Whether it is in the heartbeat.
+    #[must_use]
+    pub fn is_of_hearts(&self) -> bool {
+        self.file.starts_with("heartbeat")
+    }
+
     /// `source` with the fault in it.
     ///
     /// # Errors
@@ -54,7 +69,7 @@ mod tests {
     #[test]
     fn every_mutant_fits_the_source_and_changes_it() {
         let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
-        for mutant in &MUTANTS {
+        for mutant in all() {
             let source = std::fs::read_to_string(core.join(mutant.file)).unwrap();
             let changed = mutant.put_into(&source).unwrap();
             assert_ne!(changed, source, "{}", mutant.name);
@@ -78,7 +93,9 @@ mod tests {
 
     #[test]
     fn no_two_mutants_have_one_name() {
-        let names: BTreeSet<_> = MUTANTS.iter().map(|mutant| mutant.name).collect();
-        assert_eq!(names.len(), MUTANTS.len());
+        let names: BTreeSet<_> = all().map(|mutant| mutant.name).collect();
+        assert_eq!(names.len(), MUTANTS.len() + HEARTS.len());
+        assert!(HEARTS.iter().all(Mutant::is_of_hearts));
+        assert!(!MUTANTS.iter().any(Mutant::is_of_hearts));
     }
 }

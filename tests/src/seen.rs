@@ -172,7 +172,7 @@ impl Owner {
     fn new(node: NodeRef<'_>, has_others: bool) -> Self {
         Self {
             name: node.name.to_owned(),
-            uid: node.uid.to_owned(),
+            uid: String::from_utf8_lossy(node.uid).into_owned(),
             has_others,
         }
     }

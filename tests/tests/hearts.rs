@@ -261,9 +261,11 @@ fn a_node_that_is_missing_after_an_outage_is_looked_for_until_it_is_there() {
 fn an_owner_that_became_another_is_looked_at_before_it_is_replaced() {
     let mut h = watching_and_beating();
     at!(h, 10_000 => ["PUT 2 renew"]);
-    at!(h, 10_000, Reply::Conflict => ["GET"]);
-    at!(h, 10_000, held_by("gw1", 4).owned(OwnerState::Stale, false) => ["GET node gw1"]);
-    at!(h, 10_000, Node("u2", Readiness::Ready) => ["PUT 4 renew"]);
+    at!(h, 10_000, Accepted(3) => ["wait 20000"]);
+    at!(h, 20_000 => ["PUT 3 renew"]);
+    at!(h, 20_000, Reply::Conflict => ["GET"]);
+    at!(h, 20_000, held_by("gw1", 4).owned(OwnerState::Stale, false) => ["GET node gw1"]);
+    at!(h, 20_000, Node("u2", Readiness::Ready) => ["PUT 4 renew"]);
     assert_eq!(h.write().owner.as_ref().unwrap().uid, "u2");
 }
 

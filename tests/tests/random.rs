@@ -32,7 +32,7 @@ fn lives(seed: u64, watching: bool) -> BTreeMap<String, u64> {
                 resume_unwind(panic);
             }
         }
-        for (output, count) in life.outputs {
+        for (output, count) in core::mem::take(&mut life.outputs) {
             *outputs.entry(output).or_default() += count;
         }
     }

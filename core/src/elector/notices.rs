@@ -1,5 +1,7 @@
 //! [`Notices`]: what happened and was not told yet. Each kind has one place, so nothing queues.
 
+use core::mem::take;
+
 use crate::protocol::{Event, StopReason, TroubleKind, Verb};
 use crate::time::Instant;
 
@@ -41,22 +43,24 @@ impl Notices {
                 must_cease_by,
             });
         }
-        let flags = [
-            (&mut self.credentials, Event::CredentialsRejected),
-            (&mut self.reconnect, Event::ReconnectAdvised),
-            (&mut self.collision, Event::IdentityCollision),
-            (&mut self.went_back, Event::VersionWentBack),
-            (&mut self.leader_changed, Event::LeaderChanged),
-            (&mut self.being_deleted, Event::LeaseBeingDeleted),
-            (&mut self.recreated, Event::LeaseRecreated),
-        ];
-        for (flag, event) in flags {
-            if core::mem::take(flag) {
-                return Some(event);
-            }
-        }
-        self.trouble
-            .take()
-            .map(|(kind, verb)| Event::Trouble { kind, verb })
+        let event = if take(&mut self.credentials) {
+            Event::CredentialsRejected
+        } else if take(&mut self.reconnect) {
+            Event::ReconnectAdvised
+        } else if take(&mut self.collision) {
+            Event::IdentityCollision
+        } else if take(&mut self.went_back) {
+            Event::VersionWentBack
+        } else if take(&mut self.leader_changed) {
+            Event::LeaderChanged
+        } else if take(&mut self.being_deleted) {
+            Event::LeaseBeingDeleted
+        } else if take(&mut self.recreated) {
+            Event::LeaseRecreated
+        } else {
+            let (kind, verb) = self.trouble.take()?;
+            Event::Trouble { kind, verb }
+        };
+        Some(event)
     }
 }

@@ -62,25 +62,23 @@ pub(crate) struct Lesson {
 }
 
 impl Observed {
-    pub(crate) fn new() -> Self {
-        Self {
-            seen: Seen::Nothing,
-            last: Record {
-                version: Version::default(),
-                holder: Holder::new(),
-                digest: Hash::new(),
-                acquire_time: None,
-                transitions: 0,
-                is_fresh: false,
-                standing: Standing::Free,
-                since: Instant::default(),
-                wait: Duration::ZERO,
-            },
-            must_read: false,
-            ghost: false,
-            sent: SentTimes::default(),
-        }
-    }
+    pub(crate) const NOTHING: Self = Self {
+        seen: Seen::Nothing,
+        last: Record {
+            version: Version::EMPTY,
+            holder: Holder::new(),
+            digest: Hash::new(),
+            acquire_time: None,
+            transitions: 0,
+            is_fresh: false,
+            standing: Standing::Free,
+            since: Instant::from_millis(0),
+            wait: Duration::ZERO,
+        },
+        must_read: false,
+        ghost: false,
+        sent: SentTimes::NONE,
+    };
 
     /// Takes a record that a GET answered.
     pub(crate) fn read(

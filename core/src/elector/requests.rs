@@ -46,16 +46,15 @@ impl<'a> Elector<'a> {
     /// `min(sent + timeout, leading_until)`, and within the budget of a release.
     fn deadline(&self, at: Instant) -> Instant {
         let timeout = at.saturating_add(self.config.timing.request_timeout);
-        let budget = match self.state {
-            State::Releasing(release) => Some(release.until),
+        let within = match self.state {
+            State::Releasing(release) => timeout.min(release.until),
             State::Contending | State::Finishing | State::Resting { .. } | State::Ended { .. } => {
-                None
+                timeout
             }
         };
-        [self.belief.until(), budget]
-            .into_iter()
-            .flatten()
-            .fold(timeout, Instant::min)
+        self.belief
+            .until()
+            .map_or(within, |until| within.min(until))
     }
 
     /// A write: with its own time as acquireTime, where it begins a term, and the transitions.

@@ -51,6 +51,11 @@ pub(crate) struct SentTimes {
 }
 
 impl SentTimes {
+    pub(crate) const NONE: Self = Self {
+        times: [None; SENT_MAX],
+        fresh: 0,
+    };
+
     pub(crate) fn push(&mut self, time: Timestamp) {
         let mut carried = Some(time);
         for slot in &mut self.times {

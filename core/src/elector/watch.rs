@@ -46,6 +46,9 @@ pub(super) struct Watching {
 /// What watch mode does, behind pointers: a program that never turns it on does not link it.
 #[derive(Debug)]
 pub(super) struct Hooks {
+    /// A line came.
+    pub(super) line:
+        fn(&mut Elector<'_>, Now, RequestId, WatchEvent<'_>) -> Result<(), StaleRequest>,
     /// The lease is known, and the next look has its time: perhaps a watch instead.
     pub(super) looked: fn(&mut Elector<'_>),
     /// When a watch that starts or was heard now counts as dead.
@@ -57,6 +60,7 @@ pub(super) struct Hooks {
 }
 
 static HOOKS: Hooks = Hooks {
+    line,
     looked,
     until,
     open,
@@ -142,15 +146,15 @@ impl Watches for Elector<'_> {
     fn watch(&mut self) {
         self.watch();
     }
+}
 
-    fn handle_watch(
-        &mut self,
-        now: Now,
-        id: RequestId,
-        event: WatchEvent<'_>,
-    ) -> Result<(), StaleRequest> {
-        self.handle_watch(now, id, event)
-    }
+fn line(
+    elector: &mut Elector<'_>,
+    now: Now,
+    id: RequestId,
+    event: WatchEvent<'_>,
+) -> Result<(), StaleRequest> {
+    elector.handle_watch(now, id, event)
 }
 
 /// A watch begins at the version of a record: where there is none, or one that is no number, the

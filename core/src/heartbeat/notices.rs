@@ -1,5 +1,7 @@
 //! [`Notices`]: what happened and was not told yet. Each kind has one place, so nothing queues.
 
+use core::mem::take;
+
 use crate::lease::Readiness;
 use crate::protocol::{Event, TroubleKind, Verb};
 
@@ -17,22 +19,20 @@ pub(super) struct Notices {
 impl Notices {
     /// The next event.
     pub(super) fn take(&mut self) -> Option<Event> {
-        let flags = [
-            (&mut self.credentials, Event::CredentialsRejected),
-            (&mut self.reconnect, Event::ReconnectAdvised),
-            (&mut self.being_deleted, Event::LeaseBeingDeleted),
-            (&mut self.recreated, Event::LeaseRecreated),
-        ];
-        for (flag, event) in flags {
-            if core::mem::take(flag) {
-                return Some(event);
-            }
-        }
-        if let Some(readiness) = self.not_ready.take() {
-            return Some(Event::NodeNotReady(readiness));
-        }
-        self.trouble
-            .take()
-            .map(|(kind, verb)| Event::Trouble { kind, verb })
+        let event = if take(&mut self.credentials) {
+            Event::CredentialsRejected
+        } else if take(&mut self.reconnect) {
+            Event::ReconnectAdvised
+        } else if take(&mut self.being_deleted) {
+            Event::LeaseBeingDeleted
+        } else if take(&mut self.recreated) {
+            Event::LeaseRecreated
+        } else if let Some(readiness) = self.not_ready.take() {
+            Event::NodeNotReady(readiness)
+        } else {
+            let (kind, verb) = self.trouble.take()?;
+            Event::Trouble { kind, verb }
+        };
+        Some(event)
     }
 }

@@ -6,13 +6,13 @@ use super::decide::Act;
 use super::state::{Beat, Sent, Standing, State};
 use super::{Heartbeat, HeartbeatConfig};
 use crate::lease::{LeaseSpec, NodeRef, OwnerChange, OwnerState};
-use crate::protocol::{Changes, Operation};
-use crate::time::Now;
+use crate::protocol::{Changes, Operation, RequestId};
+use crate::time::{Instant, Now};
 use crate::timestamp::Timestamp;
 
 impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Puts the request of `act` in flight.
-    pub(super) fn send(&mut self, act: Act, now: Now) {
+    pub(super) fn send(&mut self, act: Act, now: Now) -> (RequestId, Instant) {
         let at = self.now();
         self.pace.leave();
         let kind = match act {
@@ -38,8 +38,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         };
         // A beat counts from the call's own instant, which clock noise may put a little before
         // the latest one.
-        self.slot
-            .start(self.clock.earliest_of(now.instant), deadline, kind);
+        let sent = self.clock.earliest_of(now.instant);
+        (self.slot.start(sent, deadline, kind), deadline)
     }
 
     /// What a beat says. All else of the record stays.
@@ -92,7 +92,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// The owner, where all of it is known.
     fn owner_to_write(&self) -> Option<NodeRef<'_>> {
-        let uid = self.node_uid()?;
+        let uid = Some(self.node_uid.as_bytes()).filter(|uid| !uid.is_empty())?;
         let name = self.node.as_ref()?.as_ref();
         Some(NodeRef { name, uid })
     }

@@ -1,31 +1,31 @@
 //! A request on its way out.
 
-use crate::lease::ResourceVersion;
-use crate::time::Duration;
+use super::store::Store;
+use crate::protocol::{Changes, Operation};
 use crate::wire::http::{ACCEPT, CONTENT_STRATEGIC_PATCH, Method, RequestHead};
 use crate::wire::path::{LeasePath, write_node_path, write_query};
-use crate::wire::{Body, ByteWriter, WatchWire};
+use crate::wire::{ByteWriter, LeaseBody, NodeWire, WatchWire, write_preconditions};
 
 /// A request that is ready to be written.
 pub(super) struct Outgoing<'s> {
     pub(super) method: Method,
+    pub(super) operation: &'s Operation<'s>,
     pub(super) path: &'s LeasePath<'s>,
+    pub(super) store: &'s Store<'s>,
     pub(super) timeout_ms: u32,
-    pub(super) body: Body<'s>,
-    /// What a watch begins at, and for how long the server may go on.
-    pub(super) watch: Option<(&'static WatchWire, &'s ResourceVersion, Duration)>,
-    /// The Node, where the request is about one.
-    pub(super) node: Option<&'s str>,
-    /// Whether a patch adds to the list of owners, instead of setting it.
-    pub(super) adds_owner: bool,
+    /// What a watch takes, where the session has that.
+    pub(super) watch: Option<&'static WatchWire>,
+    /// What Nodes take, where the machine has that.
+    pub(super) nodes: Option<&'static NodeWire>,
 }
 
 impl Outgoing<'_> {
+    #[inline(never)]
     pub(super) fn head(&self) -> RequestHead {
         let mut target = ByteWriter::counting();
         self.write_target(&mut target);
         let mut body = ByteWriter::counting();
-        self.body.write(&mut body);
+        self.write_body(&mut body);
         RequestHead {
             method: self.method,
             content_type: self.content_type(),
@@ -35,26 +35,79 @@ impl Outgoing<'_> {
         }
     }
 
+    /// A merge patch would set the whole list of owners, which is not at hand: a strategic one
+    /// merges it by `uid`, and so adds one to others.
     const fn content_type(&self) -> Option<&'static str> {
-        if self.adds_owner {
-            Some(CONTENT_STRATEGIC_PATCH)
-        } else {
-            self.method.content_type()
+        match self.operation {
+            Operation::Update {
+                owner: Some(change),
+                ..
+            } if change.has_others && matches!(self.method, Method::Patch) => {
+                Some(CONTENT_STRATEGIC_PATCH)
+            }
+            Operation::Update { .. }
+            | Operation::Get
+            | Operation::Create { .. }
+            | Operation::GetNode { .. }
+            | Operation::Delete { .. }
+            | Operation::Watch { .. } => self.method.content_type(),
         }
     }
 
     pub(super) fn write_target(&self, out: &mut ByteWriter<'_>) {
-        let of_collection = self.method == Method::Post || self.watch.is_some();
-        match self.node {
-            Some(name) => write_node_path(out, name),
-            None => self.path.write_path(out, of_collection),
+        let is_watch = matches!(self.operation, Operation::Watch { .. });
+        if let Operation::GetNode { name } = self.operation {
+            write_node_path(out, name);
+        } else {
+            let of_collection = is_watch || self.method == Method::Post;
+            self.path.write_path(out, of_collection);
         }
         out.put(b"?");
-        if let Some((wire, version, timeout)) = self.watch {
-            (wire.write_query)(out, self.path, version, timeout);
+        if let (Operation::Watch { version, timeout }, Some(wire)) = (self.operation, self.watch) {
+            (wire.write_query)(out, self.path, version, *timeout);
             return;
         }
         let names_manager = !matches!(self.method, Method::Get | Method::Delete);
         write_query(out, names_manager, self.timeout_ms);
+    }
+
+    pub(super) fn write_body(&self, out: &mut ByteWriter<'_>) {
+        let (spec, labels, node, version, changes) = match *self.operation {
+            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => return,
+            Operation::Delete { version } => return write_preconditions(out, version),
+            Operation::Create {
+                ref spec,
+                labels,
+                owner,
+                by_put: _,
+            } => (spec, labels, owner, None, Changes::Acquire),
+            Operation::Update {
+                ref spec,
+                version,
+                changes,
+                labels,
+                owner,
+            } => {
+                let node = owner.map(|change| change.node);
+                (spec, labels, node, Some(version), changes)
+            }
+        };
+        let write_owners = self.nodes.map(|nodes| nodes.write_owners);
+        let is_put_back = version.is_some() && self.method == Method::Put;
+        let keep = self.store.keep.as_ref().filter(|_| is_put_back);
+        LeaseBody {
+            path: self.path,
+            spec,
+            // What the machine does not write stays as it was read: the keep has no place for the
+            // members that are known.
+            read: keep.and_then(|_| self.store.answer.record().spec.as_ref()),
+            labels,
+            owner: node.zip(write_owners),
+            version,
+            changes,
+            is_patch: self.method == Method::Patch,
+            keep,
+        }
+        .write(out);
     }
 }

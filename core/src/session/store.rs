@@ -1,11 +1,10 @@
 //! What a session remembers of the Lease, and how an update is written from it.
 
 use super::{RequestError, UpdateMode};
-use crate::lease::{NodeRef, Version};
-use crate::protocol::{Changes, Operation, Reply};
+use crate::lease::Version;
+use crate::protocol::{Operation, Reply};
 use crate::wire::http::Method;
-use crate::wire::path::LeasePath;
-use crate::wire::{Answer, Body, Keep, LeaseBody, OwnerWriting};
+use crate::wire::{Answer, Keep};
 
 /// The last answer, and what of its Lease a PUT puts back.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl<'a> Store<'a> {
             } => (Some(Keep::new(keep)), patch_when_too_large),
         };
         Self {
-            answer: Answer::new(),
+            answer: const { Answer::new() },
             keep,
             patch_when_too_large,
         }
@@ -95,54 +94,6 @@ impl<'a> Store<'a> {
                 UpdateForm::Put => Method::Put,
                 UpdateForm::Unkept | UpdateForm::TooLarge => return Err(RequestError::AnswerBegun),
             },
-        })
-    }
-
-    /// The body of `operation`, for the method it has; `owner` makes the writer of the owner that
-    /// it names. It does not fail, so that it is made in place.
-    pub(super) fn body<'s>(
-        &'s self,
-        operation: &'s Operation<'s>,
-        method: Method,
-        path: &'s LeasePath<'s>,
-        owner: impl FnOnce(NodeRef<'s>) -> Option<OwnerWriting<'s>>,
-    ) -> Body<'s> {
-        let (spec, labels, node, version, changes) = match *operation {
-            Operation::Get | Operation::GetNode { .. } | Operation::Watch { .. } => {
-                return Body::Nothing;
-            }
-            Operation::Delete { version } => return Body::Delete { version },
-            Operation::Create {
-                ref spec,
-                labels,
-                owner,
-                by_put: _,
-            } => (spec, labels, owner, None, Changes::Acquire),
-            Operation::Update {
-                ref spec,
-                version,
-                changes,
-                labels,
-                owner,
-            } => {
-                let node = owner.map(|change| change.node);
-                (spec, labels, node, Some(version), changes)
-            }
-        };
-        // What the machine does not write stays as it was read: the keep has no place for the
-        // members that are known.
-        let is_put_back = version.is_some() && method == Method::Put;
-        let keep = self.keep.as_ref().filter(|_| is_put_back);
-        Body::Lease(LeaseBody {
-            path,
-            spec,
-            read: keep.and_then(|_| self.answer.record().spec.as_ref()),
-            labels,
-            owner: node.and_then(owner),
-            version,
-            changes,
-            is_patch: method == Method::Patch,
-            keep,
         })
     }
 }

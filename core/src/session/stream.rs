@@ -1,17 +1,16 @@
 //! The stream that answers a watch.
 
 use super::Session;
-use crate::lease::ResourceVersion;
-use crate::machine::{Machine, Watches};
+use crate::machine::{DynMachine, Watches};
 use crate::protocol::{Operation, Reply, RequestId, StaleRequest, WatchEvent};
-use crate::time::{Duration, Now};
+use crate::time::Now;
 use crate::wire::{Answer, Reading, WATCH_WIRE, WatchLines, WatchWire};
 
 /// What a session remembers of watching.
 #[derive(Debug)]
-pub(super) struct Stream<M> {
-    /// None where the session does not watch.
-    hooks: Option<Hooks<M>>,
+pub(super) struct Stream {
+    /// What watching takes: a program that never turns it on does not link it.
+    wire: Option<&'static WatchWire>,
     lines: WatchLines,
     /// Whether the request handed out last is a watch.
     is_watch: bool,
@@ -19,25 +18,10 @@ pub(super) struct Stream<M> {
     is_open: bool,
 }
 
-/// What watching takes, behind pointers: a program that never turns it on does not link it.
-#[derive(Debug)]
-pub(super) struct Hooks<M> {
-    wire: &'static WatchWire,
-    handle: fn(&mut M, Now, RequestId, WatchEvent<'_>) -> Result<(), StaleRequest>,
-}
-
-impl<M> Clone for Hooks<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for Hooks<M> {}
-
-impl<M> Stream<M> {
+impl Stream {
     pub(super) const fn new() -> Self {
         Self {
-            hooks: None,
+            wire: None,
             lines: WatchLines::new(),
             is_watch: false,
             is_open: false,
@@ -48,20 +32,12 @@ impl<M> Stream<M> {
     pub(super) const fn admits(&mut self, operation: &Operation<'_>) -> bool {
         self.is_watch = matches!(operation, Operation::Watch { .. });
         self.is_open = false;
-        !self.is_watch || self.hooks.is_some()
+        !self.is_watch || self.wire.is_some()
     }
 
-    /// What writing the query of a watch takes.
-    pub(super) const fn query<'o>(
-        &self,
-        operation: &Operation<'o>,
-    ) -> Option<(&'static WatchWire, &'o ResourceVersion, Duration)> {
-        match (operation, &self.hooks) {
-            (Operation::Watch { version, timeout }, Some(hooks)) => {
-                Some((hooks.wire, version, *timeout))
-            }
-            (_, _) => None,
-        }
+    /// What watching takes, where it is on.
+    pub(super) const fn wire(&self) -> Option<&'static WatchWire> {
+        self.wire
     }
 
     /// An answer with this status code begins: whether it is a stream.
@@ -79,8 +55,8 @@ impl<M> Stream<M> {
     }
 
     /// What reading takes, where the answer is a stream.
-    pub(super) const fn open(&self) -> Option<Hooks<M>> {
-        if self.is_open { self.hooks } else { None }
+    pub(super) const fn open(&self) -> Option<&'static WatchWire> {
+        if self.is_open { self.wire } else { None }
     }
 }
 
@@ -90,17 +66,14 @@ impl<M: Watches> Session<'_, M> {
     /// [`response_body_at`](Self::response_body_at) then.
     pub fn watch(&mut self) {
         self.machine.watch();
-        self.stream.hooks = Some(Hooks {
-            wire: &WATCH_WIRE,
-            handle: M::handle_watch,
-        });
+        self.stream.wire = Some(&WATCH_WIRE);
     }
 }
 
-impl<M: Machine> Session<'_, M> {
+impl<M: DynMachine + ?Sized> Session<'_, M> {
     pub(super) fn take_lines(
         &mut self,
-        hooks: Hooks<M>,
+        wire: &WatchWire,
         now: Now,
         id: RequestId,
         piece: &[u8],
@@ -108,15 +81,15 @@ impl<M: Machine> Session<'_, M> {
         let mut rest = piece;
         loop {
             let (answer, keep) = (&mut self.store.answer, self.store.keep.as_mut());
-            let Some(event) = (hooks.wire.next)(&mut self.stream.lines, answer, keep, &mut rest)
-            else {
+            let Some(event) = (wire.next)(&mut self.stream.lines, answer, keep, &mut rest) else {
                 let Some(failure) = self.store.answer.failure() else {
                     return Ok(Reading::More);
                 };
-                (hooks.handle)(&mut self.machine, now, id, WatchEvent::Broken(failure))?;
+                self.machine
+                    .handle_watch(now, id, WatchEvent::Broken(failure))?;
                 return Ok(Reading::Enough);
             };
-            (hooks.handle)(&mut self.machine, now, id, event)?;
+            self.machine.handle_watch(now, id, event)?;
             if self.machine.in_flight_id() != Some(id) {
                 // The machine wants something else.
                 return Ok(Reading::Enough);

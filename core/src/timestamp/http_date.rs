@@ -28,7 +28,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
     let [_, _, _, _, _, tens, ones, ..] = &mut rfc3339;
     *tens |= month / 10;
     *ones |= month % 10;
-    Timestamp::parse_bytes(&rfc3339).ok()
+    Timestamp::read(&rfc3339)
 }
 
 /// The place of `name` among `names` of three letters, from 1.

@@ -1,56 +1,79 @@
 //! Timestamps in: a lenient reader of RFC 3339.
 
+use core::marker::PhantomData;
+
 use super::civil::{Date, days_in_month};
 use super::{MICROS_PER_DAY, MICROS_PER_SECOND, Timestamp, TimestampError, TimestampPart};
 
 /// Reads a whole text; [`Timestamp::parse`] has the rules.
-pub(super) fn parse(text: &[u8]) -> Result<Timestamp, TimestampError> {
-    let mut reader = Reader { rest: text };
+pub(super) fn parse<E: From<TimestampError>>(text: &[u8]) -> Result<Timestamp, E> {
+    let mut reader = Reader::<E> {
+        rest: text,
+        error: PhantomData,
+    };
     let days = u64::from(reader.date()?.days());
     reader.take(TimestampPart::TimeMarker)?;
     let time = reader.time()?;
     let ahead = reader.offset()?;
     if let Some(&found) = reader.rest.first() {
-        return Err(TimestampError::TrailingText { found });
+        return Err(TimestampError::TrailingText { found }.into());
     }
     // What lies before the first instant wraps, and is then far behind the last.
     let local = days.wrapping_mul(MICROS_PER_DAY).wrapping_add(time);
-    Timestamp::from_micros(local.wrapping_sub(ahead)).ok_or(TimestampError::InstantOutOfRange)
+    Timestamp::from_micros(local.wrapping_sub(ahead))
+        .ok_or_else(|| TimestampError::InstantOutOfRange.into())
+}
+
+/// The error of a caller who asks for nothing but a time: no code tells why there is none then.
+pub(super) struct Unsaid;
+
+impl From<TimestampError> for Unsaid {
+    fn from(_: TimestampError) -> Self {
+        Self
+    }
 }
 
 /// A date whose parts are in the calendar's bounds. Parts of two digits fit in a byte.
-fn check_date(year: u32, month: u32, day: u32) -> Result<Date, TimestampError> {
+fn check_date<E: From<TimestampError>>(year: u32, month: u32, day: u32) -> Result<Date, E> {
     if year == 0 {
-        return Err(TimestampError::YearZero);
+        return Err(TimestampError::YearZero.into());
     }
     if month == 0 || month > 12 {
-        return Err(TimestampError::MonthOutOfRange { found: month as u8 });
+        return Err(TimestampError::MonthOutOfRange { found: month as u8 }.into());
     }
     let last = days_in_month(year, month);
     if day == 0 || day > last {
         return Err(TimestampError::DayOutOfRange {
             found: day as u8,
             last: last as u8,
-        });
+        }
+        .into());
     }
     Ok(Date { year, month, day })
 }
 
 /// Microseconds since midnight. A leap second becomes the last microsecond before it, so that it
 /// is not earlier than anything in the second 59. Parts of two digits fit in a byte.
-fn check_time(hour: u32, minute: u32, second: u32, micros: u32) -> Result<u64, TimestampError> {
+fn check_time<E: From<TimestampError>>(
+    hour: u32,
+    minute: u32,
+    second: u32,
+    micros: u32,
+) -> Result<u64, E> {
     if hour > 23 {
-        return Err(TimestampError::HourOutOfRange { found: hour as u8 });
+        return Err(TimestampError::HourOutOfRange { found: hour as u8 }.into());
     }
     if minute > 59 {
         return Err(TimestampError::MinuteOutOfRange {
             found: minute as u8,
-        });
+        }
+        .into());
     }
     if second > 60 {
         return Err(TimestampError::SecondOutOfRange {
             found: second as u8,
-        });
+        }
+        .into());
     }
     let time = minutes(hour, minute).wrapping_mul(60);
     let (second, micros) = if second == 60 {
@@ -64,12 +87,14 @@ fn check_time(hour: u32, minute: u32, second: u32, micros: u32) -> Result<u64, T
 }
 
 /// What is left of the text.
-struct Reader<'a> {
+struct Reader<'a, E> {
     rest: &'a [u8],
+    /// What it makes of an error.
+    error: PhantomData<E>,
 }
 
-impl Reader<'_> {
-    fn date(&mut self) -> Result<Date, TimestampError> {
+impl<E: From<TimestampError>> Reader<'_, E> {
+    fn date(&mut self) -> Result<Date, E> {
         use TimestampPart::{DateSeparator, Day, Month, Year};
         let (year, month, day) = self.numbers(&[
             Year,
@@ -86,7 +111,7 @@ impl Reader<'_> {
         check_date(year, month, day)
     }
 
-    fn time(&mut self) -> Result<u64, TimestampError> {
+    fn time(&mut self) -> Result<u64, E> {
         use TimestampPart::{Hour, Minute, Second, TimeSeparator};
         let (hour, minute, second) = self.numbers(&[
             Hour,
@@ -103,7 +128,7 @@ impl Reader<'_> {
     }
 
     /// The microseconds of a fraction; none written is zero. Digits after the sixth weigh nothing.
-    fn fraction(&mut self) -> Result<u32, TimestampError> {
+    fn fraction(&mut self) -> Result<u32, E> {
         let Some((b'.' | b',', rest)) = self.rest.split_first() else {
             return Ok(0);
         };
@@ -122,7 +147,7 @@ impl Reader<'_> {
     }
 
     /// How many microseconds local time is ahead of UTC; less than none wraps.
-    fn offset(&mut self) -> Result<u64, TimestampError> {
+    fn offset(&mut self) -> Result<u64, E> {
         use TimestampPart::{Offset, OffsetHour, OffsetMinute, OffsetSeparator};
         let sign = self.take(Offset)?;
         if matches!(sign, b'Z' | b'z') {
@@ -136,12 +161,13 @@ impl Reader<'_> {
             OffsetMinute,
         ])?;
         if hours > 24 {
-            return Err(TimestampError::OffsetHourOutOfRange { found: hours as u8 });
+            return Err(TimestampError::OffsetHourOutOfRange { found: hours as u8 }.into());
         }
         if minutes_past > 59 {
             return Err(TimestampError::OffsetMinuteOutOfRange {
                 found: minutes_past as u8,
-            });
+            }
+            .into());
         }
         let length = u64::from(minutes(hours, minutes_past)).wrapping_mul(60 * MICROS_PER_SECOND);
         Ok(if sign == b'+' {
@@ -152,7 +178,7 @@ impl Reader<'_> {
     }
 
     /// The last three numbers of a form. Whatever stands between two digits of it parts numbers.
-    fn numbers(&mut self, form: &[TimestampPart]) -> Result<(u32, u32, u32), TimestampError> {
+    fn numbers(&mut self, form: &[TimestampPart]) -> Result<(u32, u32, u32), E> {
         let mut numbers = (0_u32, 0_u32, 0_u32);
         for part in form {
             let byte = self.take(*part)?;
@@ -167,14 +193,14 @@ impl Reader<'_> {
     }
 
     /// Takes the next byte if `expected` may have it. An error leaves the rest as it was.
-    fn take(&mut self, expected: TimestampPart) -> Result<u8, TimestampError> {
+    fn take(&mut self, expected: TimestampPart) -> Result<u8, E> {
         match self.rest.split_first() {
-            None => Err(TimestampError::EndOfText { expected }),
+            None => Err(TimestampError::EndOfText { expected }.into()),
             Some((&found, rest)) if expected.may_have(found) => {
                 self.rest = rest;
                 Ok(found)
             }
-            Some((&found, _)) => Err(TimestampError::UnexpectedByte { expected, found }),
+            Some((&found, _)) => Err(TimestampError::UnexpectedByte { expected, found }.into()),
         }
     }
 }

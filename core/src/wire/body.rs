@@ -2,22 +2,11 @@
 
 use super::json_reader::{hex_value, unescape};
 use super::json_writer::ByteWriter;
-use super::keep::{Keep, Part};
-use super::owner::{OWNER_REFERENCES, OwnerWriting};
+use super::keep::{Keep, Members, Part};
+use super::owner::{OWNER_REFERENCES, WriteOwners};
 use super::path::LeasePath;
-use crate::lease::{Label, LeaseSpec, RecordSpec, Version};
+use crate::lease::{Label, LeaseSpec, NodeRef, RecordSpec, Version};
 use crate::protocol::Changes;
-
-/// The body of a request.
-#[derive(Debug)]
-pub(crate) enum Body<'r> {
-    /// None.
-    Nothing,
-    /// A Lease, whole or in part.
-    Lease(LeaseBody<'r>),
-    /// The conditions of a deletion.
-    Delete { version: &'r Version },
-}
 
 /// A Lease, or a merge patch (RFC 7386) of one.
 #[derive(Debug)]
@@ -27,7 +16,7 @@ pub(crate) struct LeaseBody<'r> {
     /// The spec that was read, for what `spec` leaves as it is: of a whole Lease that is put back.
     pub(crate) read: Option<&'r RecordSpec>,
     pub(crate) labels: &'r [Label<'r>],
-    pub(crate) owner: Option<OwnerWriting<'r>>,
+    pub(crate) owner: Option<(NodeRef<'r>, WriteOwners)>,
     /// The condition, where there is one.
     pub(crate) version: Option<&'r Version>,
     /// What a patch changes; a whole Lease has all.
@@ -37,23 +26,16 @@ pub(crate) struct LeaseBody<'r> {
     pub(crate) keep: Option<&'r Keep<'r>>,
 }
 
-impl Body<'_> {
-    /// Writes it.
-    pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
-        match self {
-            Self::Nothing => {}
-            Self::Lease(lease) => lease.write(out),
-            Self::Delete { version } => {
-                out.put(b"{\"preconditions\":{");
-                write_version(out, version, true);
-                out.put(b"}}");
-            }
-        }
-    }
+/// Writes the conditions of a deletion.
+pub(crate) fn write_preconditions(out: &mut ByteWriter<'_>, version: &Version) {
+    out.put(b"{\"preconditions\":{");
+    write_version(out, version, true);
+    out.put(b"}}");
 }
 
 impl LeaseBody<'_> {
-    fn write(&self, out: &mut ByteWriter<'_>) {
+    /// Writes it.
+    pub(crate) fn write(&self, out: &mut ByteWriter<'_>) {
         if self.is_patch {
             out.put(b"{\"metadata\":{");
         } else {
@@ -68,8 +50,8 @@ impl LeaseBody<'_> {
             write_version(out, version, !self.is_patch);
         }
         write_labels(out, self.labels, self.keep);
-        if let Some(owner) = &self.owner {
-            owner.write(self.keep, out);
+        if let Some((owner, write_owners)) = self.owner {
+            write_owners(owner, self.keep, out);
         }
         write_kept(out, self.keep, Part::Metadata, self.owner.is_some());
         out.put(b"},\"spec\":{");
@@ -145,8 +127,6 @@ fn write_spec(
 
 /// Own labels, and those kept ones that are not set anew.
 fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Keep<'_>>) {
-    let kept = keep.into_iter().flat_map(|keep| keep.members(Part::Labels));
-    let mut kept = kept.filter(|member| !labels.iter().any(|label| has_key(member, label.key)));
     let mut separator: &[u8] = b",\"labels\":{";
     for label in labels {
         out.put(separator);
@@ -155,7 +135,10 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
         out.put_text(label.value);
         separator = b",";
     }
-    for member in kept.by_ref() {
+    for member in Members::of(keep, Part::Labels) {
+        if labels.iter().any(|label| has_key(member, label.key)) {
+            continue;
+        }
         out.put(separator);
         out.put(member);
         separator = b",";
@@ -167,7 +150,7 @@ fn write_labels(out: &mut ByteWriter<'_>, labels: &[Label<'_>], keep: Option<&Ke
 
 /// All kept members of `part`, each behind a comma; the owners only where they are not set anew.
 fn write_kept(out: &mut ByteWriter<'_>, keep: Option<&Keep<'_>>, part: Part, without_owners: bool) {
-    for member in keep.into_iter().flat_map(|keep| keep.members(part)) {
+    for member in Members::of(keep, part) {
         if without_owners && has_key(member, OWNER_REFERENCES) {
             continue;
         }
@@ -180,33 +163,39 @@ fn write_kept(out: &mut ByteWriter<'_>, keep: Option<&Keep<'_>>, part: Part, wit
 ///
 /// Keys of labels are ASCII; an escape of anything else is that of another key.
 pub(super) fn has_key(member: &[u8], key: &str) -> bool {
-    let mut raw = member.iter().skip(1);
+    let mut raw = member.get(1..).unwrap_or_default();
     for expected in key.bytes() {
         if unescaped(&mut raw) != Some(expected) {
             return false;
         }
     }
-    raw.next() == Some(&b'"')
+    raw.first() == Some(&b'"')
 }
 
 /// The next byte of a string of JSON; `None` at its end, and for an escape past ASCII.
-fn unescaped<'r>(raw: &mut impl Iterator<Item = &'r u8>) -> Option<u8> {
-    let byte = *raw.next()?;
+fn unescaped(raw: &mut &[u8]) -> Option<u8> {
+    let byte = next(raw)?;
     if byte == b'"' {
         return None;
     }
     if byte != b'\\' {
         return Some(byte);
     }
-    let byte = *raw.next()?;
+    let byte = next(raw)?;
     if byte != b'u' {
         return unescape(byte);
     }
     let mut unit = 0_u16;
-    for digit in raw.take(4) {
-        unit = (unit << 4) | hex_value(*digit)?;
+    for _ in 0..4 {
+        unit = (unit << 4) | hex_value(next(raw)?)?;
     }
     u8::try_from(unit).ok().filter(u8::is_ascii)
+}
+
+fn next(raw: &mut &[u8]) -> Option<u8> {
+    let (byte, rest) = raw.split_first()?;
+    *raw = rest;
+    Some(*byte)
 }
 
 #[cfg(test)]
@@ -217,7 +206,7 @@ mod tests {
     use crate::lease::{ResourceVersion, Uid};
     use crate::timestamp::Timestamp;
 
-    fn written(body: &Body<'_>) -> String {
+    fn written(body: &LeaseBody<'_>) -> String {
         let mut buffer = [0; 1_024];
         let mut out = ByteWriter::new(&mut buffer, 0);
         body.write(&mut out);
@@ -251,7 +240,7 @@ mod tests {
     fn members_that_are_none_are_left_out() {
         let path = LeasePath::new("ns", "a").unwrap();
         assert_eq!(
-            written(&Body::Lease(body(&path))),
+            written(&body(&path)),
             concat!(
                 r#"{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","#,
                 r#""metadata":{"name":"a","namespace":"ns"},"spec":{"holderIdentity":"é\u0001","#,
@@ -268,10 +257,10 @@ mod tests {
                 uid: Uid::try_from(uid).unwrap(),
                 resource_version: ResourceVersion::try_from("5").unwrap(),
             };
-            let put = Body::Lease(LeaseBody {
+            let put = LeaseBody {
                 version: Some(&version),
                 ..body(&path)
-            });
+            };
             assert!(written(&put).contains(expected), "{}", written(&put));
         }
     }

@@ -114,6 +114,14 @@ pub struct RequestHead {
     pub body_length: usize,
 }
 
+/// Takes the bytes of a request as they lie, run by run.
+pub trait Tap {
+    /// Takes the next run, which may be empty. One that lasts is the program's, the configuration's
+    /// or the session's, and stays as it is until that changes or moves; another is gone after the
+    /// call.
+    fn take(&mut self, run: &[u8], does_last: bool);
+}
+
 impl RequestHead {
     /// One that says nothing.
     pub(crate) const EMPTY: Self = Self {
@@ -135,6 +143,11 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
+    pub(super) const NONE: Self = Self {
+        server_time: None,
+        retry_after_s: None,
+    };
+
     /// Takes one header; all but two are ignored.
     pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
         let value = value.trim_ascii();

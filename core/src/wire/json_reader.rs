@@ -174,6 +174,12 @@ pub(crate) struct JsonReader {
 
 impl JsonReader {
     /// A reader of one object.
+    /// Zeros alone: no reader yet.
+    pub(crate) const BLANK: Self = Self {
+        want: Want::Skip,
+        ..Self::new()
+    };
+
     pub(crate) const fn new() -> Self {
         Self {
             state: State::Start,

@@ -1,17 +1,19 @@
 //! Bytes out: text that is made anew from state, from any offset on, into any buffer.
 
+use super::http::Tap;
 use crate::timestamp::Timestamp;
 
 /// Writes what lies between `offset` and the buffer's end, and counts all of it.
 ///
 /// A caller with a small buffer asks again with a later offset. Nothing is remembered between the
 /// two calls: what is written is a function of state.
-#[derive(Debug)]
 pub(crate) struct ByteWriter<'b> {
     room: &'b mut [u8],
     written: usize,
     skip: usize,
     total: usize,
+    /// Takes all bytes instead of the room.
+    tap: Option<&'b mut dyn Tap>,
 }
 
 impl<'b> ByteWriter<'b> {
@@ -22,6 +24,15 @@ impl<'b> ByteWriter<'b> {
             written: 0,
             skip: offset,
             total: 0,
+            tap: None,
+        }
+    }
+
+    /// A writer that hands everything to `tap`, run by run.
+    pub(crate) fn tapped(tap: &'b mut dyn Tap) -> Self {
+        Self {
+            tap: Some(tap),
+            ..ByteWriter::counting()
         }
     }
 
@@ -40,9 +51,22 @@ impl<'b> ByteWriter<'b> {
         self.total
     }
 
-    /// Appends `bytes` as they are.
-    #[inline(never)]
+    /// Appends `bytes` as they are. They last: they are the state's or the program's own.
     pub(crate) fn put(&mut self, bytes: &[u8]) {
+        self.put_run(bytes, true);
+    }
+
+    /// Appends bytes that were made just now, and do not last.
+    fn put_made(&mut self, bytes: &[u8]) {
+        self.put_run(bytes, false);
+    }
+
+    #[inline(never)]
+    fn put_run(&mut self, bytes: &[u8], does_last: bool) {
+        if let Some(tap) = &mut self.tap {
+            tap.take(bytes, does_last);
+            return;
+        }
         self.total = self.total.saturating_add(bytes.len());
         let Some(bytes) = bytes.get(self.skip..) else {
             self.skip = self.skip.saturating_sub(bytes.len());
@@ -72,7 +96,7 @@ impl<'b> ByteWriter<'b> {
         let (_, digits) = digits
             .split_at_checked(digits.len().wrapping_sub(used))
             .unwrap_or_default();
-        self.put(digits);
+        self.put_made(digits);
     }
 
     /// Appends a JSON string.
@@ -103,15 +127,15 @@ impl<'b> ByteWriter<'b> {
     /// Appends an instant in the canonical form, as a JSON string.
     pub(crate) fn put_time(&mut self, time: Timestamp) {
         self.put(b"\"");
-        self.put(time.to_text().as_bytes());
+        self.put_made(time.to_text().as_bytes());
         self.put(b"\"");
     }
 
     fn put_escape(&mut self, byte: u8) {
         if byte == b'"' || byte == b'\\' {
-            self.put(&[b'\\', byte]);
+            self.put_made(&[b'\\', byte]);
         } else {
-            self.put(&[
+            self.put_made(&[
                 b'\\',
                 b'u',
                 b'0',
@@ -202,5 +226,35 @@ mod tests {
         let mut out = ByteWriter::counting();
         write(&mut out);
         assert_eq!((out.total(), out.written()), (whole.len(), 0));
+    }
+
+    #[derive(Default)]
+    struct Tapped {
+        all: Vec<u8>,
+        lasting: Vec<u8>,
+    }
+
+    impl Tap for Tapped {
+        fn take(&mut self, run: &[u8], does_last: bool) {
+            self.all.extend_from_slice(run);
+            if does_last {
+                self.lasting.extend_from_slice(run);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tap_takes_the_same_bytes_and_knows_which_last() {
+        let write = |out: &mut ByteWriter<'_>| {
+            out.put(b"a");
+            out.put_number(7);
+            out.put_text("b\u{1}");
+            out.put_time(Timestamp::UNIX_EPOCH);
+        };
+        let mut tapped = Tapped::default();
+        write(&mut ByteWriter::tapped(&mut tapped));
+        let Tapped { all, lasting } = tapped;
+        assert_eq!(all, written(write).as_bytes());
+        assert_eq!(lasting, b"a\"b\"\"\"");
     }
 }

@@ -115,14 +115,6 @@ impl<'a> Keep<'a> {
     pub(super) const fn member_drop(&mut self) {
         self.length = self.member_start;
     }
-
-    /// The members of `part`, each as `"key":value`.
-    pub(super) fn members(&self, part: Part) -> Members<'_> {
-        Members {
-            rest: self.buffer.get(..self.length).unwrap_or_default(),
-            part: part as u8,
-        }
-    }
 }
 
 /// Goes through the members of one part.
@@ -130,6 +122,17 @@ impl<'a> Keep<'a> {
 pub(super) struct Members<'k> {
     rest: &'k [u8],
     part: u8,
+}
+
+impl<'k> Members<'k> {
+    /// The members of `part`, each as `"key":value`; none where nothing was kept.
+    pub(super) fn of(keep: Option<&'k Keep<'_>>, part: Part) -> Self {
+        let rest = keep.and_then(|keep| keep.buffer.get(..keep.length));
+        Self {
+            rest: rest.unwrap_or_default(),
+            part: part as u8,
+        }
+    }
 }
 
 impl<'k> Iterator for Members<'k> {
@@ -176,10 +179,10 @@ mod tests {
         put(&mut keep, Part::Spec, r#""c":3"#);
         keep.finish();
         assert!(keep.is_whole());
-        let spec: Vec<_> = keep.members(Part::Spec).collect();
+        let spec: Vec<_> = Members::of(Some(&keep), Part::Spec).collect();
         assert_eq!(spec, [br#""a":1"#, br#""c":3"#]);
-        assert_eq!(keep.members(Part::Labels).count(), 1);
-        assert_eq!(keep.members(Part::Lease).count(), 0);
+        assert_eq!(Members::of(Some(&keep), Part::Labels).count(), 1);
+        assert_eq!(Members::of(Some(&keep), Part::Lease).count(), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::json_reader::Want;
 use super::scratch::Scratch;
-use crate::lease::{LeaseRecord, RecordSpec, RecordTime};
+use crate::lease::{LeaseRecord, Owners, RecordSpec, RecordTime, Version};
 use crate::protocol::BadAnswer;
 
 /// A known member of a Lease.
@@ -27,35 +27,52 @@ pub(super) enum LeaseField {
 
 impl LeaseField {
     /// The members of the Lease itself.
-    pub(super) const LEASE: &[(&[u8], Self)] = &[
-        (b"kind", Self::Kind),
-        (b"apiVersion", Self::Passed),
-        (b"metadata", Self::Metadata),
-        (b"spec", Self::Spec),
-    ];
+    pub(super) const LEASE: &[u8] = b"\
+        \x01\x04kind\
+        \x00\x0aapiVersion\
+        \x02\x08metadata\
+        \x03\x04spec";
 
     /// The members of `metadata`.
-    pub(super) const METADATA: &[(&[u8], Self)] = &[
-        (b"name", Self::Passed),
-        (b"namespace", Self::Passed),
-        (b"uid", Self::Uid),
-        (b"resourceVersion", Self::ResourceVersion),
-        (b"generation", Self::Passed),
-        (b"creationTimestamp", Self::CreationTimestamp),
-        (b"deletionTimestamp", Self::DeletionTimestamp),
-        (b"labels", Self::Labels),
-        (b"managedFields", Self::Passed),
-        (b"selfLink", Self::Passed),
-    ];
+    pub(super) const METADATA: &[u8] = b"\
+        \x00\x04name\
+        \x00\x09namespace\
+        \x04\x03uid\
+        \x05\x0fresourceVersion\
+        \x00\x0ageneration\
+        \x06\x11creationTimestamp\
+        \x07\x11deletionTimestamp\
+        \x08\x06labels\
+        \x00\x0dmanagedFields\
+        \x00\x08selfLink";
 
     /// The members of `spec`.
-    pub(super) const SPEC: &[(&[u8], Self)] = &[
-        (b"holderIdentity", Self::HolderIdentity),
-        (b"leaseDurationSeconds", Self::LeaseDurationSeconds),
-        (b"acquireTime", Self::AcquireTime),
-        (b"renewTime", Self::RenewTime),
-        (b"leaseTransitions", Self::LeaseTransitions),
-    ];
+    pub(super) const SPEC: &[u8] = b"\
+        \x09\x0eholderIdentity\
+        \x0a\x14leaseDurationSeconds\
+        \x0b\x0bacquireTime\
+        \x0c\x09renewTime\
+        \x0d\x10leaseTransitions";
+
+    /// The field of a code in the tables.
+    pub(super) const fn of(code: u8) -> Self {
+        match code {
+            1 => Self::Kind,
+            2 => Self::Metadata,
+            3 => Self::Spec,
+            4 => Self::Uid,
+            5 => Self::ResourceVersion,
+            6 => Self::CreationTimestamp,
+            7 => Self::DeletionTimestamp,
+            8 => Self::Labels,
+            9 => Self::HolderIdentity,
+            10 => Self::LeaseDurationSeconds,
+            11 => Self::AcquireTime,
+            12 => Self::RenewTime,
+            13 => Self::LeaseTransitions,
+            _ => Self::Passed,
+        }
+    }
 
     /// How its value is read.
     pub(super) const fn want(self) -> Want {
@@ -85,6 +102,19 @@ pub(super) struct LeaseReading {
 }
 
 impl LeaseReading {
+    /// Zeros alone: nothing was read, but a spec with nothing in it.
+    pub(super) const BLANK: Self = Self {
+        record: LeaseRecord {
+            version: Version::EMPTY,
+            creation_timestamp: None,
+            being_deleted: false,
+            owners: Owners::NONE,
+            spec: Some(RecordSpec::EMPTY),
+        },
+        seen: 0,
+        is_other_kind: false,
+    };
+
     /// Notes that a member begins.
     pub(super) fn key(&mut self, field: LeaseField) -> Result<Want, BadAnswer> {
         let bit = 1_u16.wrapping_shl(field as u32);

@@ -1,8 +1,9 @@
 //! `metadata.ownerReferences`: finding a Node among them in any split of the text, and writing it
 //! among all others.
 
+use super::answer::find;
 use super::json_writer::ByteWriter;
-use super::keep::{Keep, Part};
+use super::keep::{Keep, Members, Part};
 use super::scratch::Scratch;
 use crate::lease::{NodeRef, OwnerState, Owners};
 
@@ -38,14 +39,14 @@ enum Key {
 
 impl Key {
     fn of(text: &Scratch) -> Self {
-        let known: [(&[u8], Self); 4] = [
-            (b"apiVersion", Self::ApiVersion),
-            (b"kind", Self::Kind),
-            (b"name", Self::Name),
-            (b"uid", Self::Uid),
-        ];
-        let found = known.iter().find(|(name, _)| text.is(name));
-        found.map_or(Self::Other, |(_, key)| *key)
+        let known = b"\x01\x0aapiVersion\x02\x04kind\x03\x04name\x04\x03uid";
+        match text.short().and_then(|text| find(known, text)) {
+            Some(1) => Self::ApiVersion,
+            Some(2) => Self::Kind,
+            Some(3) => Self::Name,
+            Some(4) => Self::Uid,
+            Some(_) | None => Self::Other,
+        }
     }
 }
 
@@ -75,6 +76,22 @@ impl Item {
 }
 
 impl OwnerScan {
+    pub(super) const BLANK: Self = Self {
+        is_running: false,
+        depth: 0,
+        is_in_text: false,
+        is_escaped: false,
+        is_value: false,
+        key: Key::Other,
+        item: Item {
+            is_v1: false,
+            is_node: false,
+            has_name: false,
+            has_uid: false,
+        },
+        owners: Owners::NONE,
+    };
+
     /// The text begins.
     pub(super) fn start(&mut self) {
         *self = Self {
@@ -132,7 +149,7 @@ impl OwnerScan {
             Key::Kind => self.item.is_node = scratch.is(b"Node"),
             Key::Name => self.item.has_name = scratch.matches(node.name.as_bytes()),
             Key::Uid => {
-                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid.as_bytes());
+                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid);
             }
         }
     }
@@ -173,46 +190,29 @@ impl OwnerScan {
     }
 }
 
-/// An owner to write. It brings its own writer, so that a program whose machines name no owner
-/// has no code for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnerWriting<'r> {
-    node: NodeRef<'r>,
-    write: fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>),
-}
+/// Writes the member, with all other owners that were kept. It is called by a pointer, so that a
+/// program whose machines name no owner has no code for it.
+pub(crate) type WriteOwners = fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>);
 
-impl<'r> OwnerWriting<'r> {
-    pub(crate) fn new(node: NodeRef<'r>) -> Self {
-        Self {
-            node,
-            write: write_owners,
-        }
-    }
-
-    /// Writes the member, with all other owners that were kept.
-    pub(super) fn write(&self, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
-        (self.write)(self.node, keep, out);
-    }
-}
-
-fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
+pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
     out.put(b",\"");
     out.put(OWNER_REFERENCES.as_bytes());
     out.put(b"\":[");
-    let members = keep
-        .into_iter()
-        .flat_map(|keep| keep.members(Part::Metadata));
-    let lists = members.filter(|member| super::body::has_key(member, OWNER_REFERENCES));
-    for item in lists.flat_map(Items::of_member) {
-        if !judge(item, node).is_mine() {
-            out.put(item);
-            out.put(b",");
+    for member in Members::of(keep, Part::Metadata) {
+        if !super::body::has_key(member, OWNER_REFERENCES) {
+            continue;
+        }
+        for item in Items::of_member(member) {
+            if !judge(item, node).is_mine() {
+                out.put(item);
+                out.put(b",");
+            }
         }
     }
     out.put(b"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":");
     out.put_text(node.name);
     out.put(b",\"uid\":");
-    out.put_text(node.uid);
+    out.put_text_bytes(node.uid);
     out.put(b"}]");
 }
 
@@ -280,7 +280,7 @@ mod tests {
 
     const NODE: NodeRef<'_> = NodeRef {
         name: "gw1",
-        uid: "u-1",
+        uid: b"u-1",
     };
 
     fn reference(kind: &str, name: &str, uid: &str) -> String {
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_node_whose_uid_is_not_known_is_stale() {
-        let node = NodeRef { uid: "", ..NODE };
+        let node = NodeRef { uid: b"", ..NODE };
         let list = std::format!("[{}]", reference("Node", "gw1", ""));
         assert_eq!(scanned(&list, node, 5).node, OwnerState::Stale);
     }
@@ -341,7 +341,7 @@ mod tests {
         let (long, other) = ("n".repeat(253), "n".repeat(252) + "m");
         let node = NodeRef {
             name: &long,
-            uid: "u-1",
+            uid: b"u-1",
         };
         let list = std::format!("[{}]", reference("Node", &long, "u-1"));
         assert_eq!(scanned(&list, node, 9).node, OwnerState::Current);

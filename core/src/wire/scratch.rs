@@ -68,7 +68,7 @@ impl Scratch {
 
     /// The time, where it can be read.
     pub(super) fn timestamp(&self) -> Option<Timestamp> {
-        Timestamp::parse_bytes(self.short()?).ok()
+        Timestamp::read(self.short()?)
     }
 
     /// The time with all that its text says.

@@ -22,20 +22,35 @@ pub(super) enum StatusField {
 
 impl StatusField {
     /// The members of the Status itself.
-    pub(super) const STATUS: &[(&[u8], Self)] =
-        &[(b"reason", Self::Reason), (b"details", Self::Details)];
+    pub(super) const STATUS: &[u8] = b"\
+        \x00\x06reason\
+        \x01\x07details";
 
     /// The members of `details`.
-    pub(super) const DETAILS: &[(&[u8], Self)] = &[
-        (b"name", Self::DetailsName),
-        (b"kind", Self::DetailsKind),
-        (b"retryAfterSeconds", Self::RetryAfterSeconds),
-        (b"causes", Self::Causes),
-    ];
+    pub(super) const DETAILS: &[u8] = b"\
+        \x02\x04name\
+        \x03\x04kind\
+        \x04\x11retryAfterSeconds\
+        \x05\x06causes";
 
     /// The members of one of the causes.
-    pub(super) const CAUSE: &[(&[u8], Self)] =
-        &[(b"reason", Self::CauseReason), (b"field", Self::CauseField)];
+    pub(super) const CAUSE: &[u8] = b"\
+        \x06\x06reason\
+        \x07\x05field";
+
+    /// The field of a code in the tables.
+    pub(super) const fn of(code: u8) -> Self {
+        match code {
+            1 => Self::Details,
+            2 => Self::DetailsName,
+            3 => Self::DetailsKind,
+            4 => Self::RetryAfterSeconds,
+            5 => Self::Causes,
+            6 => Self::CauseReason,
+            7 => Self::CauseField,
+            _ => Self::Reason,
+        }
+    }
 
     /// How its value is read.
     pub(super) const fn want(self) -> Want {
@@ -65,6 +80,15 @@ pub(super) struct StatusReading {
 }
 
 impl StatusReading {
+    pub(super) const NONE: Self = Self {
+        is_not_found: false,
+        has_name: false,
+        is_of_namespaces: false,
+        is_namespace_terminating: false,
+        is_version_missing: false,
+        retry_after_s: None,
+    };
+
     /// A string or number has ended.
     pub(super) fn end(&mut self, field: StatusField, scratch: &Scratch) {
         match field {

@@ -12,7 +12,7 @@ use kubelease_core::session::{Action, RequestError, Session, UpdateMode};
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::timestamp::Timestamp;
 use kubelease_core::wire::Reading;
-use kubelease_core::wire::http::Method;
+use kubelease_core::wire::http::{Method, Tap};
 use kubelease_core::wire::path::LeasePath;
 
 use crate::bodies;
@@ -280,6 +280,51 @@ fn a_request_can_be_read_again_and_from_any_offset() {
         format!("expected a buffer of {needed} bytes, found a smaller one")
     );
     assert!(session.request(id, &mut vec![0; needed]).is_ok());
+}
+
+/// All bytes, and the runs that do not last.
+#[derive(Default)]
+struct Runs {
+    all: Vec<u8>,
+    made: Vec<String>,
+}
+
+impl Tap for Runs {
+    fn take(&mut self, run: &[u8], does_last: bool) {
+        self.all.extend_from_slice(run);
+        if !does_last {
+            self.made.push(String::from_utf8(run.to_vec()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_request_can_be_taken_run_by_run() {
+    let mut session = Session::new(
+        Script::new([Step::Create { by_put: false }]),
+        path(),
+        UpdateMode::MergePatch,
+    );
+    let id = sent(&mut session);
+    let (_, target, body) = written(&session, id);
+    let mut tap = Runs::default();
+    session.tap_target(id, &mut tap).unwrap();
+    session.tap_body(id, &mut tap).unwrap();
+    let Runs { all, made } = tap;
+    assert_eq!(all, [target.as_bytes(), body.as_bytes()].concat());
+    // What does not last is numbers and times.
+    assert!(made.len() >= 3, "{made:?}");
+    assert!(
+        made.iter()
+            .all(|run| run.starts_with(|c: char| c.is_ascii_digit())),
+        "{made:?}"
+    );
+    let mut none = Runs::default();
+    let other = RequestId::from_number(id.number() + 1);
+    let error = Err(RequestError::StaleRequest);
+    assert_eq!(session.tap_target(other, &mut none), error);
+    assert_eq!(session.tap_body(other, &mut none), error);
+    assert!(none.all.is_empty());
 }
 
 #[test]

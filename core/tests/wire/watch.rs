@@ -1,7 +1,11 @@
 //! Watches through a session: a real elector, and streams in any split.
 
 use kubelease_core::elector::{Config, Elector};
-use kubelease_core::protocol::{Event, Failure, RequestId, StaleRequest, TroubleKind, Verb};
+use kubelease_core::heartbeat::{Heartbeat, HeartbeatConfig, HeartbeatIdentity};
+use kubelease_core::machine::{Lent, Machine};
+use kubelease_core::protocol::{
+    Event, Failure, RequestId, StaleRequest, TroubleKind, Verb, WatchEvent,
+};
 use kubelease_core::session::{Action, Session, UpdateMode};
 use kubelease_core::wire::Reading;
 use kubelease_core::wire::http::Method;
@@ -366,4 +370,23 @@ fn lines_for_a_dead_watch_are_refused() {
     let (mut session, id) = watching(UpdateMode::MergePatch);
     let late = session.response_body_at(at(8_000), id, BOOKMARK.as_bytes());
     assert_eq!(late, Err(StaleRequest));
+}
+
+#[test]
+fn a_machine_that_does_not_watch_refuses_lines() {
+    let config = HeartbeatConfig {
+        spread_first_beat: false,
+        ..HeartbeatConfig::NODE
+    };
+    let mut elector = Elector::new(Config::new("a"), at(0)).unwrap();
+    let mut heart = Heartbeat::new(config, HeartbeatIdentity::new("n"), at(0)).unwrap();
+    let _ = (elector.poll(at(0)), heart.poll(at(0)));
+    let ids = (elector.in_flight_id(), heart.in_flight_id());
+    let (elects, beats) = (ids.0.unwrap(), ids.1.unwrap());
+    let line = WatchEvent::Bookmark;
+    let refused = Machine::handle_watch(&mut elector, at(1), elects, line);
+    assert_eq!(refused, Err(StaleRequest));
+    let refused = Lent(&mut heart).handle_watch(at(1), beats, line);
+    assert_eq!(refused, Err(StaleRequest));
+    assert_eq!((elector.in_flight_id(), heart.in_flight_id()), ids);
 }

@@ -10,6 +10,7 @@ use crate::clock::{KL_NEVER, kl_now};
 use crate::control::tell;
 use crate::health::{self, kl_health, kl_health_state};
 use crate::log::{self, kl_log_fn};
+use crate::object::Handle;
 use crate::ptr::{self, Out};
 use crate::status::{answer, kl_code, kl_status};
 use crate::text::kl_str;
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn kl_heartbeat_node_uid(
     answer(|| {
         // SAFETY: the contract of the header.
         let (out, inner) = unsafe { (Out::new(uid)?, ptr::live(heartbeat)?) };
-        out.write(ptr::view(inner.session.machine().node_uid().unwrap_or("")));
+        out.write(ptr::view_bytes(inner.session.machine().node_uid_bytes()));
         Ok(())
     })
 }
@@ -122,5 +123,5 @@ pub unsafe extern "C" fn kl_heartbeat_set_log(
     user: *mut c_void,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { log::set(heartbeat, log, user) })
+    unsafe { log::set(Handle::new(heartbeat), log, user) }
 }

@@ -3,10 +3,11 @@
 use super::kl_heartbeat;
 use crate::action::{self, kl_action};
 use crate::clock::kl_now;
-use crate::ptr::{self, Out};
+use crate::object::Handle;
+use crate::pieces::{self, kl_piece};
 use crate::request::{self, kl_request};
 use crate::response;
-use crate::status::{answer, kl_status};
+use crate::status::kl_status;
 use crate::text::kl_str;
 
 /// Says what to do next, as kl_elector_poll does. Call it after every other call that changes the
@@ -22,7 +23,7 @@ pub unsafe extern "C" fn kl_heartbeat_poll(
     action: *mut kl_action,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { action::poll(heartbeat, now, action) })
+    unsafe { action::poll(Handle::new(heartbeat), now, action) }
 }
 
 /// Describes request request_id, that of the last KL_ACTION_SEND. It may be about the Node, too.
@@ -36,7 +37,7 @@ pub unsafe extern "C" fn kl_heartbeat_request(
     request: *mut kl_request,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { request::describe(heartbeat, request_id, request) })
+    unsafe { request::describe(Handle::new(heartbeat), request_id, request) }
 }
 
 /// Writes part (a kl_request_part) of request request_id into buffer, from offset on, and says
@@ -55,13 +56,41 @@ pub unsafe extern "C" fn kl_heartbeat_request_read(
     capacity: usize,
     written: *mut usize,
 ) -> kl_status {
-    answer(|| {
-        // SAFETY: the contract of the header.
-        let (out, buffer) = unsafe { (Out::new(written)?, ptr::bytes_mut(buffer, capacity)?) };
-        // SAFETY: the same.
-        out.write(unsafe { request::read(heartbeat, request_id, part, offset, buffer)? });
-        Ok(())
-    })
+    let object = Handle::new(heartbeat);
+    // SAFETY: the contract of the header.
+    unsafe { request::read(object, request_id, part, offset, buffer, capacity, written) }
+}
+
+/// Describes part (a kl_request_part) of request request_id as pieces, without copying it, as
+/// kl_elector_request_pieces does: see there.
+///
+/// Answers KL_OK, KL_ERR_STALE, KL_ERR_ANSWER_BEGUN, KL_ERR_ARG, KL_ERR_STORAGE, KL_ERR_NOT_INIT,
+/// KL_ERR_REENTRANT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kl_heartbeat_request_pieces(
+    heartbeat: *const kl_heartbeat,
+    request_id: u32,
+    part: u32,
+    first: usize,
+    pieces: *mut kl_piece,
+    capacity: usize,
+    scratch: *mut u8,
+    scratch_size: usize,
+    count: *mut usize,
+) -> kl_status {
+    let (object, scratch) = (Handle::new(heartbeat), (scratch, scratch_size));
+    // SAFETY: the contract of the header.
+    unsafe {
+        pieces::list(
+            object,
+            request_id,
+            part,
+            first,
+            (pieces, capacity),
+            scratch,
+            count,
+        )
+    }
 }
 
 /// Begins the answer to request request_id, with its status code of HTTP, 100 to 999. Where an
@@ -75,7 +104,7 @@ pub unsafe extern "C" fn kl_heartbeat_response_begin(
     http_status: u32,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { response::begin(heartbeat, request_id, http_status) })
+    unsafe { response::begin(Handle::new(heartbeat), request_id, http_status) }
 }
 
 /// Takes one header of the answer. Only Date and Retry-After are looked at: others may be given
@@ -90,7 +119,7 @@ pub unsafe extern "C" fn kl_heartbeat_response_header(
     value: kl_str,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { response::header(heartbeat, request_id, name, value) })
+    unsafe { response::header(Handle::new(heartbeat), request_id, name, value) }
 }
 
 /// Takes the next piece of the answer's body, without any transfer coding, in any split down to
@@ -105,7 +134,7 @@ pub unsafe extern "C" fn kl_heartbeat_response_body(
     len: usize,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { response::body(heartbeat, request_id, data, len) })
+    unsafe { response::body(Handle::new(heartbeat), request_id, data, len) }
 }
 
 /// Ends the answer: the heartbeat learns what it says. Poll next. An answer that broke off is no
@@ -119,7 +148,7 @@ pub unsafe extern "C" fn kl_heartbeat_response_end(
     now: *const kl_now,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { response::end(heartbeat, request_id, now) })
+    unsafe { response::end(Handle::new(heartbeat), request_id, now) }
 }
 
 /// Takes the news that request request_id will have no answer, or none that is whole. kind is a
@@ -134,5 +163,5 @@ pub unsafe extern "C" fn kl_heartbeat_transport_error(
     now: *const kl_now,
 ) -> kl_status {
     // SAFETY: the contract of the header.
-    answer(|| unsafe { response::transport_error(heartbeat, request_id, kind, now) })
+    unsafe { response::transport_error(Handle::new(heartbeat), request_id, kind, now) }
 }

@@ -27,8 +27,8 @@ pub(crate) trait Calls {
 
 macro_rules! calls {
     (
-        $object:ty: $poll:ident, $request:ident, $read:ident, $begin:ident, $header:ident,
-        $body:ident, $end:ident, $error:ident
+        $object:ty: $poll:ident, $request:ident, $read:ident, $pieces:ident, $begin:ident,
+        $header:ident, $body:ident, $end:ident, $error:ident
     ) => {
         impl Calls for $object {
             fn poll(&mut self, now: Now) -> kl_action {
@@ -54,6 +54,27 @@ macro_rules! calls {
                     let status = unsafe { $read(self, id, part, 0, to, room, &raw mut written) };
                     assert_eq!((status, written), (OK, length));
                     bytes.truncate(written);
+                    let mut scratch = [0; KL_PIECES_SCRATCH];
+                    let (made, room) = (scratch.as_mut_ptr(), scratch.len());
+                    let mut pieces = unsafe { std::mem::zeroed::<[kl_piece; 9]>() };
+                    let (mut same, mut first) = (Vec::<u8>::new(), 0);
+                    loop {
+                        let (to, mut count) = (pieces.as_mut_ptr(), 0);
+                        let status = unsafe {
+                            $pieces(self, id, part, first, to, 9, made, room, &raw mut count)
+                        };
+                        assert_eq!(status, OK);
+                        for piece in &pieces[..count] {
+                            same.extend(unsafe {
+                                std::slice::from_raw_parts(piece.ptr, piece.len)
+                            });
+                        }
+                        first += count;
+                        if count == 0 {
+                            break;
+                        }
+                    }
+                    assert_eq!(same, bytes);
                     String::from_utf8(bytes).unwrap()
                 };
                 Some((
@@ -96,13 +117,13 @@ macro_rules! calls {
 
 calls!(
     kl_elector: kl_elector_poll, kl_elector_request, kl_elector_request_read,
-    kl_elector_response_begin, kl_elector_response_header, kl_elector_response_body,
-    kl_elector_response_end, kl_elector_transport_error
+    kl_elector_request_pieces, kl_elector_response_begin, kl_elector_response_header,
+    kl_elector_response_body, kl_elector_response_end, kl_elector_transport_error
 );
 calls!(
     kl_heartbeat: kl_heartbeat_poll, kl_heartbeat_request, kl_heartbeat_request_read,
-    kl_heartbeat_response_begin, kl_heartbeat_response_header, kl_heartbeat_response_body,
-    kl_heartbeat_response_end, kl_heartbeat_transport_error
+    kl_heartbeat_request_pieces, kl_heartbeat_response_begin, kl_heartbeat_response_header,
+    kl_heartbeat_response_body, kl_heartbeat_response_end, kl_heartbeat_transport_error
 );
 
 /// Whether C wants what Rust wants; of a request, but for what it says.

@@ -203,7 +203,10 @@ fn owner_is(body: &Value, owner: Option<NodeRef<'_>>) {
         None => assert_eq!(found, &Value::Null),
         Some(owner) => {
             let mut references = found.as_array().unwrap().iter();
-            let is_it = |it: &&Value| it["uid"] == owner.uid && it.get("$patch").is_none();
+            let is_it = |it: &&Value| {
+                it["uid"].as_str().map(str::as_bytes) == Some(owner.uid)
+                    && it.get("$patch").is_none()
+            };
             let reference = references.find(is_it).expect("a reference to the Node");
             assert_eq!(
                 (&reference["kind"], &reference["name"]),

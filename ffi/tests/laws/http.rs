@@ -118,7 +118,7 @@ fn owners(owners: Owners, node: Option<NodeRef<'_>>) -> Value {
         (OwnerState::Absent, _) => {}
         (OwnerState::Stale, _) => references.push(reference("Node", name, "stale")),
         (OwnerState::Current, Some(node)) if !node.uid.is_empty() => {
-            references.push(reference("Node", name, node.uid));
+            references.push(reference("Node", name, str::from_utf8(node.uid).unwrap()));
         }
         (OwnerState::Current, _) => panic!("no uid that could be current"),
     }

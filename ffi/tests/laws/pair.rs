@@ -6,7 +6,7 @@ use kubelease_core::elector::{Config, Create, Elector};
 use kubelease_core::lease::Fence;
 use kubelease_core::machine::Machine;
 use kubelease_core::protocol::{
-    Changes, Failure, Operation, Output, Request, RequestId, Response, StaleRequest,
+    Changes, Failure, Operation, Output, Request, RequestId, Response, StaleRequest, WatchEvent,
 };
 use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_ffi::*;
@@ -242,6 +242,15 @@ impl Machine for Pair {
             assert!(self.c.request(request.id).is_some());
         }
         request
+    }
+
+    fn handle_watch(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        event: WatchEvent<'_>,
+    ) -> Result<(), StaleRequest> {
+        self.line(now, id, event)
     }
 }
 

@@ -1,8 +1,9 @@
-//! Puts each fault of the table into a copy of the elector, and fails if one is not found.
+//! Puts each fault of the tables into a copy of the core, and fails if one is not found.
 //!
 //! ```text
 //! mutants [--only WORD]...    those whose name has WORD in it
 //! mutants --judge             looks for a fault in the elector that it was built with
+//! mutants --judge-hearts      looks for one in the heartbeat
 //! ```
 //! The copies are below `target/mutants`, which serves one run at a time.
 
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use kubelease_tests::mutants::{MUTANTS, Mutant, Trial, Verdict, Workshop, judge};
+use kubelease_tests::mutants::{self, Mutant, Trial, Verdict, Workshop};
 
 /// How many copies are worked on at a time.
 const WORKERS: usize = 2;
@@ -22,17 +23,18 @@ fn main() -> ExitCode {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match (word, words.next()) {
-            ("--judge", None) => return judge_this(),
+            ("--judge", None) => return say(&mutants::judge()),
+            ("--judge-hearts", None) => return say(&mutants::judge_hearts()),
             ("--only", Some(name)) => only.push(name),
             _ => {
-                eprintln!("usage: mutants [--only WORD]... | --judge");
+                eprintln!("usage: mutants [--only WORD]... | --judge | --judge-hearts");
                 return ExitCode::from(2);
             }
         }
     }
     let is_wanted =
         |mutant: &&Mutant| only.is_empty() || only.iter().any(|word| mutant.name.contains(word));
-    let wanted: Vec<&Mutant> = MUTANTS.iter().filter(is_wanted).collect();
+    let wanted: Vec<&Mutant> = mutants::all().filter(is_wanted).collect();
     match try_all(&wanted) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(survivors) => {
@@ -46,8 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn judge_this() -> ExitCode {
-    let verdict = judge();
+fn say(verdict: &Verdict) -> ExitCode {
     println!("{verdict}");
     match verdict {
         Verdict::Sound { .. } => ExitCode::SUCCESS,
@@ -61,9 +62,16 @@ fn try_all(mutants: &[&Mutant]) -> Result<usize, String> {
     let place = place(&root);
     let begun = begin();
     let first = Workshop::new(&root, &place.join("0")).map_err(|error| error.to_string())?;
-    match first.try_out(None)? {
-        Trial::Survived(words) => println!("{:>5} s  {:46} {words}", since(begun), "no fault"),
-        Trial::Killed(words) => return Err(format!("the elector itself did not pass: {words}")),
+    for of_hearts in [true, false] {
+        if !mutants.iter().any(|it| it.is_of_hearts() == of_hearts) {
+            continue;
+        }
+        match first.try_sound(of_hearts)? {
+            Trial::Survived(words) => println!("{:>5} s  {:46} {words}", since(begun), "no fault"),
+            Trial::Killed(words) => {
+                return Err(format!("without a fault it did not pass: {words}"));
+            }
+        }
     }
     let left = Mutex::new(mutants.iter());
     let next = || left.lock().ok()?.next();
@@ -72,7 +80,7 @@ fn try_all(mutants: &[&Mutant]) -> Result<usize, String> {
         while let Some(mutant) = next() {
             let begun = begin();
             let trial = workshop
-                .try_out(Some(mutant))
+                .try_out(mutant)
                 .map_err(|error| format!("{}: {error}", mutant.name))?;
             let words = match trial {
                 Trial::Killed(words) => words,

@@ -4,18 +4,16 @@
     reason = "choices are below the length of what they choose from"
 )]
 
-use std::collections::{BTreeMap, VecDeque};
+use core::ops::{Deref, DerefMut};
 
 use kubelease_core::Timestamp;
 use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{NodeRecord, OwnerState, Readiness, RecordTime, Uid};
 
-use super::{A, Alive, GW1, HeartDriver, STEADY, heart};
+use super::{A, Alive, GW1, Heart, STEADY, heart};
 use crate::choices::Choices;
-use crate::prelude::{
-    BadAnswer, Duration, Failure, Instant, Lease, Reply, Response, held_by, released, retry_after,
-    wall,
-};
+use crate::lived::{Lived, REFUSALS};
+use crate::prelude::{Duration, Lease, Reply, Response, held_by, released, wall};
 
 /// A kind of heart.
 pub type Kind = (HeartbeatConfig, HeartbeatIdentity<&'static str>);
@@ -77,17 +75,25 @@ pub fn kinds(seed: u64) -> Vec<Kind> {
     ]
 }
 
-/// A random life, and how often each kind of output came up.
+/// A random life of a heart.
 #[derive(Debug)]
 pub struct HeartLife<C> {
-    h: HeartDriver,
+    lived: Lived<Heart, C>,
     kind: Kind,
-    choices: C,
-    version: u64,
-    /// What was done last.
-    pub done: VecDeque<String>,
-    /// How often each kind of output came up.
-    pub outputs: BTreeMap<String, u64>,
+}
+
+impl<C> Deref for HeartLife<C> {
+    type Target = Lived<Heart, C>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.lived
+    }
+}
+
+impl<C> DerefMut for HeartLife<C> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.lived
+    }
 }
 
 impl<C: Choices> HeartLife<C> {
@@ -95,12 +101,8 @@ impl<C: Choices> HeartLife<C> {
     #[must_use]
     pub fn new(kind: Kind, choices: C) -> Self {
         Self {
-            h: heart(kind.0, kind.1),
+            lived: Lived::new(heart(kind.0, kind.1), choices),
             kind,
-            choices,
-            version: 10,
-            done: VecDeque::new(),
-            outputs: BTreeMap::new(),
         }
     }
 
@@ -108,22 +110,6 @@ impl<C: Choices> HeartLife<C> {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.choices.is_over()
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.choices.below(end)
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn note(&mut self, what: impl core::fmt::Debug) {
-        let text = format!("{:?}: {what:?}", self.h.now().instant);
-        self.done.push_back(text);
-        if self.done.len() > 30 {
-            self.done.pop_front();
-        }
     }
 
     /// Does something, and polls mostly.
@@ -135,11 +121,11 @@ impl<C: Choices> HeartLife<C> {
             0..44 => self.answer(),
             44..51 => self.fail(),
             51..54 => self.answer_the_dead(),
-            54..86 => self.pass_time(),
+            54..86 => self.pass_time(60_000),
             86..90 => self.bend_time(),
             90..96 => {
                 self.note("alive");
-                self.h.take(Alive);
+                self.driver.take(Alive);
             }
             96 => self.retire(),
             _ => {}
@@ -150,25 +136,13 @@ impl<C: Choices> HeartLife<C> {
     }
 
     fn settle(&mut self) {
-        let seen = self.h.settle();
-        self.note(&seen);
-        for text in seen {
-            let kind = text.split(' ').next().unwrap_or_default();
-            let detail = match kind {
-                "PUT" => text.split(' ').next_back().unwrap_or_default(),
-                "Finished" => &text,
-                "GET" if text.len() > 3 => "GET node",
-                _ => kind,
-            };
-            *self.outputs.entry(detail.to_owned()).or_default() += 1;
-        }
-        if self.h.is_done() {
-            self.h = heart(self.kind.0, self.kind.1);
+        if self.lived.settle() {
+            self.driver = heart(self.kind.0, self.kind.1);
         }
     }
 
     fn answer(&mut self) {
-        let Some(sent) = self.h.flight_if_any().cloned() else {
+        let Some(sent) = self.flight() else {
             return;
         };
         let id = sent.id;
@@ -180,7 +154,7 @@ impl<C: Choices> HeartLife<C> {
             }
             if sent.deletes.is_some() {
                 self.note((id, "deleted"));
-                let _ = self.h.respond_to(id, Response::new(Reply::Deleted));
+                let _ = self.driver.respond_to(id, Response::new(Reply::Deleted));
                 return;
             }
             if let Some(write) = &sent.write {
@@ -190,18 +164,17 @@ impl<C: Choices> HeartLife<C> {
                     lease = lease.owned(OwnerState::Current, false);
                 }
                 self.note((id, "done"));
-                let _ = self.h.respond_to(id, lease.response());
+                let _ = self.driver.respond_to(id, lease.response());
                 return;
             }
         }
         if self.chance(65) {
             let lease = self.lease();
-            self.note((id, &lease));
-            let _ = self.h.respond_to(id, lease.response());
+            self.answer_with(id, &lease);
+        } else if self.chance(90) {
+            self.refuse(id, &REFUSALS);
         } else {
-            let response = self.response();
-            self.note((id, response));
-            let _ = self.h.respond_to(id, response);
+            self.refuse(id, &[Reply::LeaseMissing, Reply::Deleted]);
         }
     }
 
@@ -220,7 +193,7 @@ impl<C: Choices> HeartLife<C> {
             uid: &uid,
             readiness,
         };
-        let _ = self.h.respond_to(id, Response::new(Reply::Node(node)));
+        let _ = self.driver.respond_to(id, Response::new(Reply::Node(node)));
     }
 
     fn lease(&mut self) -> Lease {
@@ -237,7 +210,7 @@ impl<C: Choices> HeartLife<C> {
             5 => held_by("C", version).renewed(past),
             6 => released(version),
             7 => held_by(&"long".repeat(60), version),
-            8 => match self.h.last_claim_if_any() {
+            8 => match self.driver.last_claim_if_any() {
                 Some(claim) => Lease::written(claim, version),
                 None => held_by(holder, version),
             },
@@ -262,102 +235,10 @@ impl<C: Choices> HeartLife<C> {
         lease
     }
 
-    fn response(&mut self) -> Response<'static> {
-        let replies = [
-            Reply::LeaseMissing,
-            Reply::LeaseMissing,
-            Reply::LeaseMissing,
-            Reply::Conflict,
-            Reply::Conflict,
-            Reply::NamespaceMissing,
-            Reply::ApiUnavailable,
-            Reply::BadRequest,
-            Reply::Unauthorized,
-            Reply::Forbidden,
-            Reply::NamespaceTerminating,
-            Reply::Invalid,
-            Reply::Throttled,
-            Reply::ServerError(503),
-            Reply::ServerError(500),
-            Reply::Refused(418),
-            Reply::BadAnswer(BadAnswer::Truncated),
-            Reply::TooLarge,
-            Reply::Deleted,
-            Reply::WatchEnded,
-        ];
-        let reply = replies[self.below(20) as usize];
-        if self.chance(20) {
-            let far = [0, 1, 7, 61, 1 << 40, u64::MAX];
-            retry_after(reply, far[self.below(6) as usize])
-        } else {
-            Response::new(reply)
-        }
-    }
-
-    fn fail(&mut self) {
-        let Some(sent) = self.h.flight_if_any().cloned() else {
-            return;
-        };
-        let failures = [Failure::NotSent, Failure::Unknown, Failure::TimedOut];
-        let failure = failures[self.below(3) as usize];
-        self.note((sent.id, failure));
-        let _ = self.h.fail_of(sent.id, failure);
-    }
-
     fn answer_the_dead(&mut self) {
-        for id in self.h.dead_ids() {
+        for id in self.driver.dead_ids() {
             let lease = self.lease();
-            self.note((id, &lease));
-            let taken = self.h.respond_to(id, lease.response());
-            assert!(taken.is_err(), "a dead id");
-        }
-    }
-
-    fn pass_time(&mut self) {
-        let now = self.h.now().instant.as_millis();
-        let wake = self.h.waits_until().map_or(now, Instant::as_millis);
-        let left = wake.saturating_sub(now);
-        let next = match self.below(10) {
-            0..6 => wake,
-            6 | 7 => now + self.below(left.min(u64::from(u32::MAX)) + 1),
-            8 => wake.saturating_add(self.below(60_000)),
-            _ => now.saturating_add(self.below(200)),
-        };
-        self.move_to(next.min((1 << 62) + 5));
-    }
-
-    /// Lets the civil clock go along where the monotonic one goes forward.
-    fn move_to(&mut self, next: u64) {
-        self.note(("time", next));
-        let now = self.h.now();
-        let passed = next.saturating_sub(now.instant.as_millis());
-        let wall = now.wall.map(|wall| {
-            let micros = i64::try_from(passed).map_or(0, |passed| passed.saturating_mul(1_000));
-            let sum = wall.as_unix_micros().saturating_add(micros);
-            Timestamp::from_unix_micros(sum).unwrap_or(Timestamp::MAX)
-        });
-        self.h.set_instant(Instant::from_millis(next));
-        self.h.set_wall(wall);
-    }
-
-    fn bend_time(&mut self) {
-        let now = self.h.now().instant.as_millis();
-        let (noise, back) = (self.below(1_000), self.below(100_000));
-        let (leap, start) = (self.below(1 << 32), self.below(3_000));
-        match self.below(40) {
-            0..12 => self.move_to(now.saturating_sub(noise)),
-            12..16 => self.move_to(now.saturating_sub(back)),
-            16..18 => self.move_to(now.saturating_add(leap)),
-            18 => self.move_to(start),
-            20..28 => {
-                let micros = i64::try_from(leap).unwrap_or_default() * 60_000_000;
-                self.note(("wall", micros));
-                self.h.set_wall(Timestamp::from_unix_micros(micros));
-            }
-            28 => self.h.set_wall(Some(Timestamp::MAX)),
-            29..34 => self.h.set_wall(None),
-            34 => self.h.set_wall(Some(Timestamp::MIN)),
-            _ => self.h.set_wall(Some(wall(leap << 1))),
+            self.lived.answer_the_dead(id, &lease);
         }
     }
 
@@ -370,6 +251,6 @@ impl<C: Choices> HeartLife<C> {
         ];
         let how = ways[self.below(4) as usize];
         self.note(how);
-        self.h.take(how);
+        self.driver.take(how);
     }
 }

@@ -19,7 +19,7 @@
 mod calm;
 mod happenings;
 mod host;
-mod place;
+pub(crate) mod place;
 mod plan;
 mod server;
 mod world;

@@ -1,21 +1,19 @@
-//! The fingerprint of an elector: all that it holds, in a form that forgets what has no effect.
+//! The fingerprint of a machine: all that it holds, in a form that forgets what has no effect.
 
 use core::fmt::{self, Write};
 use core::hash::Hasher as _;
 use std::collections::hash_map::DefaultHasher;
 
-use kubelease_core::elector::Elector;
-
 /// Names before a number that has no effect, or only by its difference to the last request.
 const LEFT_OUT: [&str; 5] = ["Prng", "RequestId", "last", "term", "last_good"];
 
-/// A hash of what `elector` holds: of the text of its derived `Debug`, which shows every field.
-pub(crate) fn of(elector: &Elector<'_>) -> u64 {
+/// A hash of what `machine` holds: of the text of its derived `Debug`, which shows every field.
+pub(crate) fn of(machine: &impl fmt::Debug) -> u64 {
     let mut print = Print {
         text: String::with_capacity(TEXT_USUAL),
         leaves_out: false,
     };
-    write!(print, "{elector:?}").expect("a string takes everything");
+    write!(print, "{machine:?}").expect("a string takes everything");
     let mut hasher = DefaultHasher::new();
     hasher.write(print.text.as_bytes());
     hasher.finish()

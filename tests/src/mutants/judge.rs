@@ -2,6 +2,10 @@
 
 use core::fmt;
 
+use kubelease_core::prng::Prng;
+
+use crate::heart;
+use crate::heart::life::{HeartLife, kinds};
 use crate::model::{SCENES, THREE, walk};
 use crate::sim::mix::Mix;
 use crate::sim::plan::Plan;
@@ -9,6 +13,11 @@ use crate::sim::world;
 
 /// Worlds that the simulation runs.
 const SEEDS: u64 = 400;
+
+/// Worlds of hearts, the first seed of them, and the steps of each random life.
+const WORLDS_OF_HEARTS: u64 = 60;
+const HEARTS: u64 = 20_260_102;
+const STEPS: u32 = 1_000;
 
 /// What was found in how much.
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to find")]
@@ -49,6 +58,27 @@ impl fmt::Display for Verdict {
                 write!(f, "simulation, {worlds} worlds: {what}")
             }
         }
+    }
+}
+
+/// Looks for a fault in the heartbeat that this program was built with.
+///
+/// # Panics
+/// Where it finds one: what the driver and the worlds say of it.
+#[must_use]
+pub fn judge_hearts() -> Verdict {
+    for (kind, seed) in kinds(HEARTS).into_iter().zip(HEARTS..) {
+        let mut life = HeartLife::new(kind, Prng::new(seed));
+        for _ in 0..STEPS {
+            life.step();
+        }
+    }
+    for seed in HEARTS..HEARTS + WORLDS_OF_HEARTS {
+        let _ = heart::sim::run(seed);
+    }
+    Verdict::Sound {
+        states: STEPS as usize,
+        worlds: WORLDS_OF_HEARTS,
     }
 }
 

@@ -89,8 +89,10 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a deadline goes past the end of belief",
         breaks: "L5: the deadline is cut at leading_until",
         file: "elector/requests.rs",
-        find: "[self.belief.until(), budget]",
-        replace: "[None, budget]",
+        find: "self.belief
+            .until()
+            .map_or(within, |until| within.min(until))",
+        replace: "within",
     },
     Mutant {
         name: "a timeout means that nothing was done",

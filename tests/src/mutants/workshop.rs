@@ -68,28 +68,37 @@ impl Workshop {
         Ok(other)
     }
 
-    /// Tries the elector as it is, or with a fault in it.
+    /// Tries the elector, or the heart, as it is.
+    ///
+    /// # Errors
+    /// Where it does not build.
+    pub fn try_sound(&self, of_hearts: bool) -> Result<Trial, String> {
+        self.run_judges(of_hearts)
+    }
+
+    /// Tries it with a fault in it.
     ///
     /// # Errors
     /// Where the fault does not fit the source, or what comes out does not build.
-    pub fn try_out(&self, mutant: Option<&Mutant>) -> Result<Trial, String> {
-        let Some(mutant) = mutant else {
-            return self.run_judges();
-        };
+    pub fn try_out(&self, mutant: &Mutant) -> Result<Trial, String> {
         let file = Path::new("core/src").join(mutant.file);
         let source = fs::read_to_string(self.source.join(&file)).map_err(told)?;
         fs::write(self.copy.join(&file), mutant.put_into(&source)?).map_err(told)?;
-        let trial = self.run_judges();
+        let trial = self.run_judges(mutant.is_of_hearts());
         fs::write(self.copy.join(&file), source).map_err(told)?;
         trial
     }
 
-    fn run_judges(&self) -> Result<Trial, String> {
+    fn run_judges(&self, of_hearts: bool) -> Result<Trial, String> {
         let built = self.cargo(&["build", "-p", "tests", "--bin", "mutants"])?;
         if !built.status.success() {
             return Err(format!("it does not build:\n{}", text(&built.stderr)));
         }
-        let judged = self.judge()?;
+        let judged = self.judge(if of_hearts {
+            "--judge-hearts"
+        } else {
+            "--judge"
+        })?;
         let Some(judged) = judged else {
             return Ok(Trial::Killed(format!(
                 "no end within {} s",
@@ -98,6 +107,10 @@ impl Workshop {
         };
         if !judged.status.success() {
             return Ok(Trial::Killed(last_words(&judged)));
+        }
+        if of_hearts {
+            // Nothing but lives and worlds counts.
+            return Ok(Trial::Survived(last_words(&judged)));
         }
         let tested = self.cargo(
             &[
@@ -116,9 +129,9 @@ impl Workshop {
     }
 
     /// Runs the judge that was built, unless it has no end.
-    fn judge(&self) -> Result<Option<Output>, String> {
+    fn judge(&self, which: &str) -> Result<Option<Output>, String> {
         let mut child = Command::new(self.built().join("debug/mutants"))
-            .arg("--judge")
+            .arg(which)
             .env("RUST_BACKTRACE", "0")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -125,12 +125,6 @@ impl Machine for Impostor {
     fn in_flight(&self) -> Option<Request<'_>> {
         self.inner.in_flight()
     }
-}
-
-impl Watches for Impostor {
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
 
     fn handle_watch(
         &mut self,
@@ -139,6 +133,12 @@ impl Watches for Impostor {
         event: WatchEvent<'_>,
     ) -> Result<(), StaleRequest> {
         self.inner.handle_watch(now, id, event)
+    }
+}
+
+impl Watches for Impostor {
+    fn watch(&mut self) {
+        self.inner.watch();
     }
 }
 

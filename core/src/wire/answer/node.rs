@@ -33,17 +33,31 @@ enum Field {
 }
 
 impl Field {
-    const NODE: &[(&[u8], Self)] = &[
-        (b"kind", Self::Kind),
-        (b"metadata", Self::Metadata),
-        (b"status", Self::Status),
-    ];
-    const METADATA: &[(&[u8], Self)] = &[(b"uid", Self::Uid)];
-    const STATUS: &[(&[u8], Self)] = &[(b"conditions", Self::Conditions)];
-    const CONDITION: &[(&[u8], Self)] = &[
-        (b"type", Self::ConditionType),
-        (b"status", Self::ConditionStatus),
-    ];
+    const NODE: &[u8] = b"\
+        \x01\x04kind\
+        \x02\x08metadata\
+        \x04\x06status";
+    const METADATA: &[u8] = b"\
+        \x03\x03uid";
+    const STATUS: &[u8] = b"\
+        \x05\x0aconditions";
+    const CONDITION: &[u8] = b"\
+        \x06\x04type\
+        \x07\x06status";
+
+    /// The field of a code in the tables.
+    const fn of(code: u8) -> Self {
+        match code {
+            1 => Self::Kind,
+            2 => Self::Metadata,
+            3 => Self::Uid,
+            4 => Self::Status,
+            5 => Self::Conditions,
+            6 => Self::ConditionType,
+            7 => Self::ConditionStatus,
+            _ => Self::Unknown,
+        }
+    }
 
     const fn want(self) -> Want {
         match self {
@@ -65,7 +79,7 @@ impl Place {
         }
     }
 
-    const fn fields(self) -> &'static [(&'static [u8], Field)] {
+    const fn fields(self) -> &'static [u8] {
         match self {
             Self::Node => Field::NODE,
             Self::Metadata => Field::METADATA,
@@ -126,7 +140,7 @@ impl Sink for NodeSink<'_> {
     fn key_end(&mut self, whole: Option<&[u8]>) -> Result<Want, BadAnswer> {
         let key = whole.or_else(|| self.scratch.short());
         let known = key.and_then(|key| find(self.reading.place.fields(), key));
-        self.reading.field = known.unwrap_or_default();
+        self.reading.field = known.map_or(Field::Unknown, Field::of);
         self.scratch.clear();
         if self.reading.field == Field::Uid && core::mem::replace(&mut self.reading.has_uid, true) {
             return Err(BadAnswer::Malformed);
@@ -165,17 +179,17 @@ impl Sink for NodeSink<'_> {
     }
 
     fn end(&mut self) -> Result<(), BadAnswer> {
-        let words: [(&[u8], Readiness); 3] = [
-            (b"True", Readiness::Ready),
-            (b"False", Readiness::NotReady),
-            (b"Unknown", Readiness::Unknown),
-        ];
         match self.reading.field {
             Field::Kind => self.reading.is_other_kind = !self.scratch.is(b"Node"),
             Field::ConditionType => self.reading.is_ready_condition = self.scratch.is(b"Ready"),
             Field::ConditionStatus => {
-                let word = words.iter().find(|(word, _)| self.scratch.is(word));
-                self.reading.condition = word.map_or(Readiness::Unsaid, |(_, said)| *said);
+                let words = b"\x01\x04True\x02\x05False\x03\x07Unknown";
+                self.reading.condition = match self.scratch.short().and_then(|it| find(words, it)) {
+                    Some(1) => Readiness::Ready,
+                    Some(2) => Readiness::NotReady,
+                    Some(3) => Readiness::Unknown,
+                    Some(_) | None => Readiness::Unsaid,
+                };
             }
             Field::Unknown | Field::Metadata | Field::Uid | Field::Status | Field::Conditions => {}
         }

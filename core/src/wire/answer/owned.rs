@@ -3,7 +3,7 @@
 
 use super::super::json_reader::{Sink, Want};
 use super::super::keep::Keep;
-use super::super::owner::{OWNER_REFERENCES, OwnerScan};
+use super::super::owner::{OWNER_REFERENCES, OwnerScan, WriteOwners, write_owners};
 use super::node::{NodeReading, NodeSink};
 use super::{Answer, FieldSink, Place, Reading, is_success};
 use crate::lease::NodeRef;
@@ -20,6 +20,26 @@ pub(crate) enum Content {
     Nothing,
 }
 
+/// What machines with Nodes take, behind pointers.
+#[derive(Debug)]
+pub(crate) struct NodeWire {
+    /// Begins the content of an answer that has begun.
+    pub(crate) begin: fn(&mut Answer, Content),
+    /// Takes a piece of the body.
+    pub(crate) body: fn(&mut Answer, &[u8], Option<&mut Keep<'_>>, Option<NodeRef<'_>>) -> Reading,
+    /// Ends the answer.
+    pub(crate) end: for<'x> fn(&'x mut Answer, Option<&mut Keep<'_>>) -> Response<'x>,
+    /// Writes the owners of a Lease, and this one among them.
+    pub(crate) write_owners: WriteOwners,
+}
+
+pub(crate) static NODE_WIRE: NodeWire = NodeWire {
+    begin: Answer::begin_owned,
+    body: Answer::body_owned,
+    end: Answer::end_owned,
+    write_owners,
+};
+
 /// What is read besides the members of a Lease.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Beside {
@@ -33,25 +53,19 @@ pub(super) enum Beside {
 }
 
 impl Answer {
-    /// Begins an answer with the status code `status` and, if that is a success, this content.
+    /// Says what is in the body of the answer that begins, if it is a success.
     ///
     /// A Node takes the place of the last Lease: nothing of that can be put back any more.
-    pub(crate) fn begin_owned(
-        &mut self,
-        content: Content,
-        status: u16,
-        keep: Option<&mut Keep<'_>>,
-    ) {
-        self.begin(status, keep);
+    fn begin_owned(&mut self, content: Content) {
         self.beside = match content {
-            Content::Lease => Beside::Owners(OwnerScan::default()),
+            Content::Lease => Beside::Owners(OwnerScan::BLANK),
             Content::Node => Beside::Node(NodeReading::default()),
             Content::Nothing => Beside::Nothing,
         };
     }
 
     /// Takes the next piece of the body; `owner` is looked for among the owners of a Lease.
-    pub(crate) fn body_owned(
+    fn body_owned(
         &mut self,
         piece: &[u8],
         keep: Option<&mut Keep<'_>>,
@@ -90,7 +104,7 @@ impl Answer {
     }
 
     /// Ends the answer: what it says. Only a good Lease makes `keep` whole.
-    pub(crate) fn end_owned(&mut self, keep: Option<&mut Keep<'_>>) -> Response<'_> {
+    fn end_owned(&mut self, keep: Option<&mut Keep<'_>>) -> Response<'_> {
         if !is_success(self.status) {
             return self.end(None);
         }
@@ -119,7 +133,7 @@ impl Answer {
 }
 
 /// Fits no reference.
-const NOBODY: NodeRef<'_> = NodeRef { name: "", uid: "" };
+const NOBODY: NodeRef<'_> = NodeRef { name: "", uid: b"" };
 
 /// Takes a Lease, and looks at its owners on the way.
 struct OwnerSink<'s, 'k> {

@@ -14,8 +14,11 @@ impl Watches for Pair {
         self.rust.watch();
         assert_eq!(unsafe { kl_elector_watch(&raw mut self.c) }, OK);
     }
+}
 
-    fn handle_watch(
+impl Pair {
+    /// See `Machine::handle_watch`.
+    pub(super) fn line(
         &mut self,
         now: Now,
         id: RequestId,

@@ -48,6 +48,8 @@ pub(super) struct Host {
     last_beat: Option<Instant>,
     /// Whether anything went wrong since the last beat that pauses grow by.
     is_strained: bool,
+    /// The server asked to be left alone until here.
+    quiet_until: Option<Instant>,
     late_us: u64,
 }
 
@@ -70,6 +72,7 @@ impl Host {
             last_id: None,
             last_beat: None,
             is_strained: false,
+            quiet_until: None,
             late_us: seat.late_us,
         }
     }
@@ -85,6 +88,7 @@ impl Host {
         self.wake_us = at_us;
         self.is_retired = false;
         self.is_strained = false;
+        self.quiet_until = None;
         self.last_beat = None;
         self.last_id = None;
         self.left.clear();
@@ -144,6 +148,11 @@ impl Host {
     /// No storms.
     fn count(&mut self, at_us: u64) {
         let now = self.clock.instant(at_us);
+        // The end of a heart, and of its silence, does not wait.
+        let may_hurry = self.is_retired || self.kind.0.liveness_ttl.is_some();
+        if let Some(until) = self.quiet_until.take() {
+            assert!(may_hurry || now >= until, "no rest until {until:?}");
+        }
         self.requests += 1;
         self.left.push_back(now);
         let interval = self.kind.0.interval.as_millis();
@@ -182,6 +191,7 @@ impl Host {
     pub(super) fn forget_times(&mut self) {
         self.left.clear();
         self.last_beat = None;
+        self.quiet_until = None;
     }
 
     /// Hands an answer over, and checks how long the pause is that follows the first failure.
@@ -198,6 +208,12 @@ impl Host {
             // It came at the deadline or later, and was refused.
             return false;
         }
+        self.quiet_until = rest(&sent, answer).map(|rest| {
+            // The clock of the answer may be behind.
+            let now = self.clock.instant(at_us);
+            now.saturating_add(rest)
+                .saturating_sub(Duration::from_millis(5))
+        });
         let strain = strain(&sent, answer);
         self.is_strained |= strain != Strain::Nothing;
         !was_strained && strain == Strain::Lost && !self.is_retired
@@ -226,6 +242,16 @@ enum Strain {
     Lost,
     /// They grow.
     Grows,
+}
+
+/// How long the server asked to be left alone, at most a minute. Beats do not wait for the Node.
+fn rest(sent: &Sent, answer: &HeartAnswer) -> Option<Duration> {
+    let HeartAnswer::Lease(Answer::Reply(response)) = answer else {
+        return None;
+    };
+    let asks = matches!(response.reply, Reply::Throttled | Reply::ServerError(_));
+    let rest = response.retry_after.filter(|_| asks && sent.node.is_none());
+    rest.map(|rest| rest.min(Duration::from_secs(60)))
 }
 
 fn strain(sent: &Sent, answer: &HeartAnswer) -> Strain {

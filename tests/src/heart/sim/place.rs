@@ -12,25 +12,25 @@ use crate::seen::{Sent, WriteKind};
 const GRACE_US: u64 = 50_000_000;
 
 /// A lease and a Node.
-#[derive(Debug, Default)]
-pub(super) struct Place {
-    pub(super) server: HeartServer,
+#[derive(Clone, Debug, Default)]
+pub(in crate::heart) struct Place {
+    pub(in crate::heart) server: HeartServer,
     /// Whether the lease has other owners than the Node.
-    pub(super) has_others: bool,
+    pub(in crate::heart) has_others: bool,
     /// The time of the last beat that the node controller took for one.
     saved: Option<Timestamp>,
     /// When it heard that.
-    pub(super) heard_us: u64,
+    pub(in crate::heart) heard_us: u64,
     /// When the spec of the lease last changed, or the lease was made.
     changed_us: u64,
     /// When beats were stored.
-    pub(super) beats: Vec<u64>,
+    pub(in crate::heart) beats: Vec<u64>,
     nodes: u32,
 }
 
 impl Place {
     /// A Node is registered, with a uid that none had.
-    pub(super) fn register(&mut self, readiness: Readiness, at_us: u64) {
+    pub(in crate::heart) fn register(&mut self, readiness: Readiness, at_us: u64) {
         self.nodes += 1;
         let uid = Uid::try_from(format!("n{}", self.nodes).as_str()).expect("a short uid");
         self.server.node = Some((uid, readiness));
@@ -38,7 +38,7 @@ impl Place {
     }
 
     /// The host says that its Node is ready, which also makes the node controller forget the lease.
-    pub(super) fn post_ready(&mut self, at_us: u64) {
+    pub(in crate::heart) fn post_ready(&mut self, at_us: u64) {
         if let Some((_, readiness)) = &mut self.server.node {
             *readiness = Readiness::Ready;
             self.saved = None;
@@ -47,7 +47,7 @@ impl Place {
     }
 
     /// The node controller looks.
-    pub(super) fn control(&mut self, at_us: u64) {
+    pub(in crate::heart) fn control(&mut self, at_us: u64) {
         if let Some((_, readiness)) = &mut self.server.node
             && at_us - self.heard_us > GRACE_US
         {
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// The garbage collector takes a lease whose owner does not exist.
-    pub(super) fn collect(&mut self) {
+    pub(in crate::heart) fn collect(&mut self) {
         let was_there = self.server.store.lease.is_some();
         self.server.collect();
         if was_there && self.server.store.lease.is_none() {
@@ -66,7 +66,7 @@ impl Place {
 
     /// Somebody else changed the lease, or deleted it: what the controller had saved of it no
     /// longer says anything about the hearts.
-    pub(super) fn was_edited(&mut self, at_us: u64) {
+    pub(in crate::heart) fn was_edited(&mut self, at_us: u64) {
         self.saved = None;
         self.changed_us = at_us;
         if self.server.store.lease.is_none() {
@@ -81,7 +81,7 @@ impl Place {
     }
 
     /// Judges what `sent` made of `before`, where it changed anything.
-    pub(super) fn judge(
+    pub(in crate::heart) fn judge(
         &mut self,
         sent: &Sent,
         before: Option<&LeaseRecord>,
