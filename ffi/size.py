@@ -176,6 +176,7 @@ POINTERS = {
         r"_ffi3ptr3any|_ffi8response|_ffi7request|_ffi6action|_ffi3log|body_at",
         r"_ffi6object4view",
     ),
+    "a run of a request": (r"10ByteWriter7put_run", r"_ffi6pieces\w*3Tap4take"),
     "a sink, by the reader": (r"10JsonReader", r"4Sink\d"),
     "a line, by an elector": (r"10DynMachine12handle_watch", r"7elector5watch4line"),
     "watch mode, by an elector": (
