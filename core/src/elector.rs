@@ -63,25 +63,27 @@ pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(20);
 /// do, and the `handle_*` calls take what came of it. All of its promises are in the laws of the
 /// crate's documentation.
 #[derive(Clone, Debug)]
+// In this order, for small and busy members lie where short instructions reach them.
+#[repr(C)]
 pub struct Elector<'a> {
-    config: Config<'a>,
-    clock: Monotonic,
-    renewals: RenewalClock,
-    prng: Prng,
-    state: State,
-    belief: Belief,
-    /// Work of the last term may go on until here.
-    ceased_at: Instant,
-    observed: Observed,
-    slot: InFlight<Sent>,
-    attempt: Attempt,
-    backoff: Backoff,
-    contact: Contact,
-    notices: Notices,
-    watching: Watching,
     /// Whether the deletion of the lease seen last was told.
     deletion_told: bool,
+    backoff: Backoff,
+    prng: Prng,
+    belief: Belief,
+    clock: Monotonic,
+    attempt: Attempt,
+    notices: Notices,
+    state: State,
+    slot: InFlight<Sent>,
+    watching: Watching,
+    contact: Contact,
+    renewals: RenewalClock,
+    /// Work of the last term may go on until here.
+    ceased_at: Instant,
     term: u64,
+    config: Config<'a>,
+    observed: Observed,
     fence: Fence,
 }
 

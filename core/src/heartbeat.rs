@@ -79,20 +79,9 @@ pub const POLLS_MAX: usize = 10;
 /// that it can be moved together with the machine. `S` is how it has its names: references as
 /// well, or texts of its own.
 #[derive(Clone, Debug)]
+// In this order, for small and busy members lie where short instructions reach them.
+#[repr(C)]
 pub struct Heartbeat<C, S> {
-    config: C,
-    holder: S,
-    node: Option<S>,
-    clock: Monotonic,
-    times: BeatTimes,
-    state: State,
-    known: Known,
-    slot: InFlight<Sent>,
-    pace: Pace,
-    contact: Contact,
-    notices: Notices,
-    /// The Node's uid as far as it is known; empty otherwise.
-    node_uid: Uid,
     /// Whether that is what the Node said last, or the host.
     uid_is_fresh: bool,
     /// Whether the owner was asked for in vain in this round.
@@ -105,11 +94,24 @@ pub struct Heartbeat<C, S> {
     readiness: Readiness,
     /// Whether a beat was ever acknowledged on this clock.
     has_beaten: bool,
+    notices: Notices,
+    state: State,
+    pace: Pace,
+    clock: Monotonic,
     /// When the last acknowledged beat was handed out, or the machine or its clock began.
     last_beat: Instant,
     /// The last instant at which the host counts as alive, where it has to say so; the clock's
     /// origin where it has not.
     alive_until: Instant,
+    times: BeatTimes,
+    slot: InFlight<Sent>,
+    contact: Contact,
+    holder: S,
+    node: Option<S>,
+    config: C,
+    known: Known,
+    /// The Node's uid as far as it is known; empty otherwise.
+    node_uid: Uid,
 }
 
 /// Whether the heart beats.

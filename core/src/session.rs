@@ -50,9 +50,9 @@ pub enum UpdateMode<'a> {
 /// A pointer to a session of any machine becomes one to a `Session<dyn DynMachine>` by coercion: a
 /// program that has several kinds of machine needs the code of a session but once then.
 #[derive(Debug)]
+// In this order, for small and busy members lie where short instructions reach them.
+#[repr(C)]
 pub struct Session<'a, M: ?Sized> {
-    path: LeasePath<'a>,
-    store: Store<'a>,
     /// What the request in flight tells the server about its deadline.
     timeout_ms: u32,
     /// What a success of it has in its body.
@@ -62,6 +62,8 @@ pub struct Session<'a, M: ?Sized> {
     stream: Stream,
     /// What a machine with Nodes takes.
     nodes: Option<&'static NodeWire>,
+    path: LeasePath<'a>,
+    store: Store<'a>,
     machine: M,
 }
 

@@ -32,14 +32,16 @@ pub enum Reading {
 
 /// One answer while it comes in. It can be read again and again.
 #[derive(Debug)]
+// In this order, for small and busy members lie where short instructions reach them.
+#[repr(C)]
 pub struct Answer {
     status: u16,
-    headers: Headers,
-    length: u32,
     failure: Option<BadAnswer>,
+    length: u32,
     reader: JsonReader,
-    fields: Fields,
     beside: Beside,
+    headers: Headers,
+    fields: Fields,
 }
 
 impl Answer {
