@@ -233,10 +233,16 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     pub fn alive(&mut self, now: Now) {
         // Before time is applied: a beat that is due at this very moment is not left out.
         self.pass_time(now.instant);
-        if let Some(ttl) = self.rules().liveness_ttl {
-            self.alive_until = self.now().saturating_add(ttl);
-            self.make_up();
-        }
+        self.vouch(self.now());
+        self.advance(now.instant);
+    }
+
+    /// The same for a sign of life that was given at `at` and is heard of only now: beats are
+    /// allowed up to and including the `liveness_ttl` from then. One that is older than that does
+    /// nothing, and none takes back what a later one allowed.
+    pub fn alive_since(&mut self, now: Now, at: Instant) {
+        self.pass_time(now.instant);
+        self.vouch(at.min(self.now()));
         self.advance(now.instant);
     }
 
@@ -312,6 +318,17 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     fn is_alive(&self, at: Instant) -> bool {
         let has_said = self.alive_until > Instant::default();
         self.rules().liveness_ttl.is_none() || (has_said && at <= self.alive_until)
+    }
+
+    /// The host was alive at `at`.
+    fn vouch(&mut self, at: Instant) {
+        let Some(ttl) = self.rules().liveness_ttl else {
+            return;
+        };
+        self.alive_until = self.alive_until.max(at.saturating_add(ttl));
+        if self.is_alive(self.now()) {
+            self.make_up();
+        }
     }
 
     /// Lets time pass: everything that ends by itself ends here, before anything else happens.

@@ -33,8 +33,10 @@ static struct curl_transport transport = {.elector = &elector,
                                           .token_file = GATEWAY_ACCOUNT "token",
                                           .ca_file = GATEWAY_ACCOUNT "ca.crt",
                                           .user_agent = "leader-gateway/1"};
-static pid_t work; /* 0: none */
+static pid_t work; /* 0: none; below: there could be none */
 static uint64_t kill_at_ms = KL_NEVER;
+
+enum { COOLDOWN_MS = 60000 }; /* for who could not start the command */
 
 static void start_work(char **command)
 {
@@ -48,12 +50,19 @@ static void start_work(char **command)
         waitpid(work, NULL, 0);
     }
     kill_at_ms = KL_NEVER;
+    pid_t self = getpid();
     work = fork();
     if (work == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever kills this process ends its work, too */
         setenv("KUBELEASE_FENCE", token, 1);
-        execvp(command[0], command);
+        if (getppid() == self) /* or it was killed before that counted */
+            execvp(command[0], command);
         _exit(127);
+    }
+    if (work < 0) { /* who can do no work must not keep others from it */
+        kl_now now = gateway_now();
+        gateway_say("cannot start the command");
+        kl_elector_step_down(&elector, &now, COOLDOWN_MS);
     }
 }
 

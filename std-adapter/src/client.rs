@@ -31,7 +31,8 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// A client that gives up on each request, up to the head of its answer, after `timeout`.
+    /// A client that gives up on each request after `timeout`: from the look at the credentials to
+    /// the head of the answer, the second one where the first was a 401.
     ///
     /// # Errors
     /// [`ConnectionError`] names the file or the setting that is wrong. On a system without a known
@@ -85,42 +86,32 @@ impl ApiClient {
         content_type: &str,
         body: &[u8],
     ) -> Result<ApiAnswer, ApiError> {
-        let answer = self.send_once(&method, target, content_type, body).await?;
-        if answer.0.status() != StatusCode::UNAUTHORIZED {
-            return Ok(answer);
-        }
-        self.line.reject();
-        self.send_once(&method, target, content_type, body).await
-    }
-
-    async fn send_once(
-        &mut self,
-        method: &Method,
-        target: &str,
-        content_type: &str,
-        body: &[u8],
-    ) -> Result<ApiAnswer, ApiError> {
-        let in_time = |_| {
-            ApiError(format!(
-                "expected an answer within {:?}, found none",
-                self.timeout
-            ))
-        };
-        let renewed = tokio::time::timeout(self.timeout, self.line.renew()).await;
-        renewed
-            .map_err(in_time)?
-            .map_err(|error| ApiError(error.to_string()))?;
         let outgoing = Outgoing {
-            method,
+            method: &method,
             target,
             accept: "application/json",
             content_type: (!content_type.is_empty()).then_some(content_type),
             body,
         };
         let timeout = self.timeout;
-        let in_time = |_| ApiError(format!("expected an answer within {timeout:?}, found none"));
-        let answer = tokio::time::timeout(timeout, self.line.send(outgoing)).await;
-        match answer.map_err(in_time)? {
+        let late = |_| ApiError(format!("expected an answer within {timeout:?}, found none"));
+        let answer = tokio::time::timeout(timeout, self.send_anew_after_401(outgoing)).await;
+        answer.map_err(late)?
+    }
+
+    async fn send_anew_after_401(&mut self, outgoing: Outgoing<'_>) -> Result<ApiAnswer, ApiError> {
+        let answer = self.send_once(outgoing).await?;
+        if answer.0.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        self.line.reject();
+        self.send_once(outgoing).await
+    }
+
+    async fn send_once(&mut self, outgoing: Outgoing<'_>) -> Result<ApiAnswer, ApiError> {
+        let renewed = self.line.renew().await;
+        renewed.map_err(|error| ApiError(error.to_string()))?;
+        match self.line.send(outgoing).await {
             Ok(response) => Ok(ApiAnswer(response)),
             Err(error) => Err(ApiError(self.line.explain(error))),
         }
@@ -154,7 +145,8 @@ impl ApiAnswer {
         Ok(chunk.map(Vec::from))
     }
 
-    /// The whole body. A server sends a watch for ever, and so this would wait for ever.
+    /// The whole body, however long it is and takes. A server sends a watch for ever, and so this
+    /// would wait for ever.
     ///
     /// # Errors
     /// [`ApiError`] where the answer broke off.

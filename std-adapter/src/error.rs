@@ -1,4 +1,4 @@
-//! What can go wrong before an elector starts and after it has stopped.
+//! What can go wrong before an elector, a heartbeat or a fleet starts, and after it has stopped.
 
 use core::error::Error;
 use core::fmt;
@@ -10,7 +10,7 @@ use kubelease_core::wire::path::PathError;
 
 use crate::connection::ConnectionError;
 
-/// Why an elector was not started. Nothing runs then, and nothing was sent.
+/// Why an elector, a heartbeat or a fleet was not started. Nothing runs then, and nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
@@ -96,8 +96,8 @@ impl Error for StartError {
     }
 }
 
-/// Why an elector did not stop as asked. It leads no more in any case, but its lease may be held
-/// until it has run out.
+/// Why an elector or a heartbeat did not stop as asked. It leads and beats no more in any case, but
+/// its lease may be held until it has run out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShutdownError {
@@ -113,9 +113,7 @@ pub enum ShutdownError {
 impl fmt::Display for ShutdownError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TaskDied => {
-                f.write_str("expected the elector's task to stop when asked, found it dead")
-            }
+            Self::TaskDied => f.write_str("expected the task to stop when asked, found it dead"),
             Self::Request(error) => write!(f, "expected a request to be written: {error}"),
             Self::WorkStuck => f.write_str(
                 "expected cancelled work to end, found it going on; the lease was not released",
@@ -180,7 +178,7 @@ mod tests {
         }
         assert_eq!(
             ShutdownError::TaskDied.to_string(),
-            "expected the elector's task to stop when asked, found it dead"
+            "expected the task to stop when asked, found it dead"
         );
     }
 }

@@ -14,7 +14,7 @@ use kubelease_core::timestamp::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::client::ApiClient;
+use crate::client::{ApiAnswer, ApiClient};
 use crate::clock::Clock;
 use crate::settings::millis;
 
@@ -28,6 +28,9 @@ const REFILL: time::Duration = time::Duration::from_secs(300);
 /// How often one is sent that gets no answer, and how far apart. An answer is final.
 const TRIES_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// How long the body of an answer may take. Without its end the connection is not used again.
+const REST_MAX: Duration = Duration::from_secs(1);
 
 /// What an Event is about.
 #[derive(Clone, Debug)]
@@ -161,8 +164,7 @@ pub(crate) async fn post(
             match sent.await {
                 Ok(answer) => {
                     note_refusal(answer.status());
-                    // Read to its end, so that the connection can be used again.
-                    let _ = answer.body().await;
+                    let _ = tokio::time::timeout(REST_MAX, read_to_end(answer)).await;
                     break;
                 }
                 Err(_) => {
@@ -172,6 +174,11 @@ pub(crate) async fn post(
             }
         }
     }
+}
+
+/// Reads an answer to its end, so that its connection can be used again. Nobody wants what it says.
+async fn read_to_end(mut answer: ApiAnswer) {
+    while let Ok(Some(_)) = answer.chunk().await {}
 }
 
 fn note_refusal(status: u16) {
@@ -215,9 +222,15 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
     use serde_json::Value;
 
     use super::*;
+    use crate::clock;
+    use crate::connection::Connection;
 
     fn recorder(namespace: Option<&str>) -> Recorder {
         let regarding = Regarding {
@@ -301,5 +314,40 @@ mod tests {
         assert_eq!(taken(&mut bucket, 307), 1);
         assert_eq!(taken(&mut bucket, 307 + 600), 2);
         assert_eq!(taken(&mut bucket, 1_000_000), 25);
+    }
+
+    /// Answers two requests, each on a connection of its own, with a head and no body.
+    fn serve_heads() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let mut connections = Vec::new();
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let head = b"HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\n";
+                stream.write_all(head).unwrap();
+                connections.push(stream);
+            }
+            // They stay open for as long as anybody listens at the other end.
+            for mut stream in connections {
+                let _ = stream.read(&mut [0; 4096]);
+            }
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_never_ends_holds_up_no_other_event() {
+        let long = Duration::from_secs(20);
+        let clock = clock::system().unwrap();
+        let client = ApiClient::new(&Connection::to(serve_heads()), long).unwrap();
+        let (queue, posts) = channel(2);
+        queue.try_send("{}".to_owned()).unwrap();
+        queue.try_send("{}".to_owned()).unwrap();
+        drop(queue);
+        let sent = post(client, "/events".to_owned(), posts, clock);
+        let sent = tokio::time::timeout(long, sent).await;
+        sent.expect("both are sent, and neither is waited for");
     }
 }

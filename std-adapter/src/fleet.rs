@@ -146,7 +146,15 @@ impl fmt::Display for AddError {
     }
 }
 
-impl core::error::Error for AddError {}
+impl core::error::Error for AddError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Path(error) => Some(error),
+            Self::Heartbeat(error) => Some(error),
+            Self::Exists | Self::NoRandomness => None,
+        }
+    }
+}
 
 impl Fleet {
     /// The settings of a new fleet.
@@ -233,7 +241,8 @@ impl Fleet {
         Changes::new(None, Some(self.shared.events.subscribe()))
     }
 
-    /// What went wrong on the way to the server last, in words for people.
+    /// What was wrong with the last answer to any of its requests, or why there was none, in words
+    /// for people; `None` where it was an ordinary one.
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.shared.traffic.last_error()

@@ -67,7 +67,7 @@ impl<T> Watched<T> {
             // No object yet, or somebody was faster: an election is made of these.
             (None, Some(404 | 409)) => {}
             (None, Some(status)) => telemetry.failed(method, &format!("status_{status}")),
-            (None, None) => telemetry.failed(method, "no_status"),
+            (None, None) => telemetry.failed(method, kind(Failure::Unknown)),
         }
     }
 }

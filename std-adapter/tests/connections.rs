@@ -265,7 +265,8 @@ mod kubeconfig {
 
         const V1: &str = "client.authentication.k8s.io/v1";
 
-        const SCRIPT: &str = "cd \"$(dirname \"$0\")\"\n\
+        /// It ends where its folder is gone, with its test: it must not write elsewhere.
+        const SCRIPT: &str = "cd \"$(dirname \"$0\")\" || exit 1\n\
                               echo \"$* $COLOUR $KUBERNETES_EXEC_INFO\" >> diary\n\
                               cat answer\n";
 

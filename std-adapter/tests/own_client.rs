@@ -9,7 +9,9 @@ use core::future::ready;
 use core::time::Duration;
 
 use kubelease::testing::{ApiServer, Fault, Rule};
-use kubelease::{ApiClient, Connection, Elector, Finish, Handle};
+use kubelease::{
+    ApiClient, Connection, Elector, Finish, Fleet, FleetLease, Handle, HeartbeatConfig,
+};
 use support::{PATIENT, until};
 
 /// A connection over a client that finds `server` and has a token by itself.
@@ -88,4 +90,21 @@ async fn a_failure_is_told_in_its_own_words_and_leaves_the_outcome_open() {
         .map(|request| request.method)
         .collect();
     assert_eq!(methods[..3], ["GET", "POST", "GET"]);
+}
+
+#[tokio::test]
+async fn a_fleet_beats_over_a_client_of_the_program_s_own() {
+    let server = ApiServer::builder()
+        .token("one", "its own")
+        .start()
+        .unwrap();
+    let config = HeartbeatConfig {
+        spread_first_beat: false,
+        ..HeartbeatConfig::NODE
+    };
+    let builder = Fleet::builder().connection(over(&server).namespace("default"));
+    let fleet = builder.config(config).start().unwrap();
+    fleet.add(FleetLease::new("pump-7")).unwrap();
+    until("a beat", || fleet.counters().beats > 0).await;
+    assert!(server.lease("default", "pump-7").is_some());
 }

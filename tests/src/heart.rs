@@ -133,6 +133,19 @@ impl Input<Heart> for Alive {
     }
 }
 
+/// The host says that it was alive so many milliseconds after the origin.
+#[derive(Clone, Copy, Debug)]
+pub struct AliveSince(pub u64);
+
+impl Input<Heart> for AliveSince {
+    fn apply(self, driver: &mut HeartDriver) {
+        let at = Instant::from_millis(ORIGIN.saturating_add(self.0));
+        let now = driver.now().instant;
+        driver.call(|heart, now| heart.alive_since(now, at));
+        driver.ledger_mut().alive_since(now, at);
+    }
+}
+
 impl Input<Heart> for Retire {
     fn apply(self, driver: &mut HeartDriver) {
         driver.call(|heart, now| heart.retire(now, self));

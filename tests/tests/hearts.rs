@@ -5,7 +5,7 @@ use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatErr
 use kubelease_core::lease::{OwnerState, Readiness};
 use kubelease_core::time::Now;
 use kubelease_tests::heart::{
-    A as HEART, Alive, GW1, HeartDriver, Node, STEADY, beating, heart, watching,
+    A as HEART, Alive, AliveSince, GW1, HeartDriver, Node, STEADY, beating, heart, watching,
 };
 use kubelease_tests::prelude::*;
 use kubelease_tests::store::{Answer, Give};
@@ -108,9 +108,10 @@ fn a_lease_that_nobody_holds_is_not_deleted() {
     let mut h = heart(STEADY, HEART);
     at!(h, 0 => ["GET"]);
     at!(h, 0, released(3) => ["PUT 3 acquire"]);
-    at!(h, 100, Failure::NotSent => ["PUT 3 acquire"]);
-    at!(h, 100, Retire::Delete => ["Cancel", "GET"]);
-    at!(h, 100, released(3) => ["Finished NotHolder", "Done"]);
+    // What was not done leaves nothing in doubt that had to be read anyway.
+    at!(h, 100, Reply::Throttled => ["wait 1100"]);
+    at!(h, 500, Retire::Delete => ["GET"]);
+    at!(h, 500, released(3) => ["Finished NotHolder", "Done"]);
 }
 
 #[test]
@@ -322,4 +323,38 @@ fn a_look_that_the_host_was_not_alive_for_is_made_up_for() {
     at!(h, 30_001, Accepted(2) => ["Trouble NotAlive update", "wait 40001"]);
     at!(h, 35_000, Alive => ["PUT 2 renew"]);
     at!(h, 35_000, Accepted(3) => ["GET node gw1"]);
+}
+
+#[test]
+fn a_sign_of_life_counts_from_when_it_was_given() {
+    let config = HeartbeatConfig {
+        liveness_ttl: Some(Duration::from_secs(30)),
+        ..STEADY
+    };
+    let mut h = heart(config, HEART);
+    at!(h, 0 => ["Trouble NotAlive update", "wait 10000"]);
+    at!(h, 9_000, AliveSince(0) => ["GET"]);
+    at!(h, 9_000, held_by("A", 1).duration(40) => ["PUT 1 renew"]);
+    at!(h, 9_000, Accepted(2) => ["wait 19000"]);
+    let health = |h: &HeartDriver, ms: u64| h.machine().health(Instant::from_millis(ORIGIN + ms));
+    for given in [5_000, 1_000] {
+        h.take(AliveSince(given));
+        assert_eq!(health(&h, 35_000), Health::Ok, "{given}");
+        assert_eq!(health(&h, 35_001), Health::NotAlive, "{given}");
+    }
+}
+
+#[test]
+fn a_sign_of_life_that_is_too_old_makes_up_for_nothing() {
+    let config = HeartbeatConfig {
+        liveness_ttl: Some(Duration::from_secs(30)),
+        ..STEADY
+    };
+    let mut h = heart(config, HEART);
+    at!(h, 0 => ["Trouble NotAlive update", "wait 10000"]);
+    at!(h, 10_000 => ["wait 20000"]);
+    at!(h, 20_000 => ["wait 30000"]);
+    at!(h, 30_000 => ["wait 40000"]);
+    at!(h, 35_000, AliveSince(4_999) => ["wait 40000"]);
+    at!(h, 35_000, AliveSince(5_000) => ["GET"]);
 }

@@ -37,11 +37,12 @@ pub(crate) struct Spec {
     pub(super) place: String,
     pub(super) api_version: String,
     pub(super) command: PathBuf,
-    pub(super) args: Vec<String>,
+    /// They may have secrets in them, such as that of an OAuth client.
+    pub(super) args: Vec<Secret<String>>,
     pub(super) env: Vec<(String, Secret<String>)>,
     pub(super) install_hint: Option<String>,
     /// What the program is told of the cluster, where it wants to know.
-    pub(super) cluster: Option<Value>,
+    pub(super) cluster: Option<Secret<Value>>,
 }
 
 impl Spec {
@@ -52,7 +53,7 @@ impl Spec {
     /// What the program finds in `KUBERNETES_EXEC_INFO`.
     fn info(&self) -> String {
         let spec = match &self.cluster {
-            Some(cluster) => json!({"interactive": false, "cluster": cluster}),
+            Some(Secret(cluster)) => json!({"interactive": false, "cluster": cluster}),
             None => json!({"interactive": false}),
         };
         let info = json!({
@@ -66,7 +67,7 @@ impl Spec {
     /// Runs the program once. Dropping the future kills it.
     async fn run(&self) -> Result<Issued, ConnectionError> {
         let mut child = Command::new(&self.command)
-            .args(&self.args)
+            .args(self.args.iter().map(|argument| &argument.0))
             .envs(self.env.iter().map(|(name, value)| (name, &value.0)))
             .env("KUBERNETES_EXEC_INFO", self.info())
             .stdin(Stdio::null())
@@ -215,7 +216,7 @@ mod tests {
             place: "exec".to_owned(),
             api_version: "client.authentication.k8s.io/v1".to_owned(),
             command: PathBuf::from("/bin/sh"),
-            args: vec!["-c".to_owned(), script],
+            args: vec![Secret("-c".to_owned()), Secret(script)],
             env: Vec::new(),
             install_hint: None,
             cluster: None,

@@ -548,10 +548,11 @@ mod tests {
             !text.contains("s3cret") && !text.contains("czNjcmV0"),
             "{text}"
         );
-        let env = "env: [{name: A, value: s3cret}], interactiveMode: Never";
+        let rest = "env: [{name: A, value: s3cret}], args: [--client-secret=s3cret], \
+                    interactiveMode: Never, provideClusterInfo: true";
         let exec =
-            format!("exec: {{apiVersion: client.authentication.k8s.io/v1, command: a, {env}}}");
-        let text = format!("{:?}", loaded("", &exec));
+            format!("exec: {{apiVersion: client.authentication.k8s.io/v1, command: a, {rest}}}");
+        let text = format!("{:?}", loaded("proxy-url: 'http://u:s3cret@p:1'", &exec));
         assert!(
             text.contains("interactive") || text.contains("command"),
             "{text}"

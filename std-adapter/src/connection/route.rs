@@ -10,6 +10,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Proxy, Url, redirect, retry};
 
 use super::pem::Material;
+use super::secret::Secret;
 use super::{Connection, ConnectionError, ProxyChoice, Text, address, in_cluster, proxy};
 
 /// Idle connections end here: the server closes its side at 90 s, and a request that meets the
@@ -29,7 +30,8 @@ pub(crate) struct Route {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     dial: Arc<Dial>,
     insecure_skip_tls_verify: bool,
-    proxy: Option<Proxy>,
+    /// Its URL may have a password in it, which its own `Debug` shows.
+    proxy: Option<Secret<Proxy>>,
     /// Bounds a dial that outlives its request.
     connect_timeout: Duration,
     /// How many connections are kept that have nothing to do.
@@ -120,7 +122,7 @@ impl Route {
             .pool_max_idle_per_host(self.idle_connections)
             .dns_resolver(Arc::clone(&self.dial));
         if let Some(proxy) = &self.proxy {
-            builder = builder.proxy(proxy.clone());
+            builder = builder.proxy(proxy.0.clone());
         }
         let authorities = material.authorities();
         if !authorities.is_empty() {
@@ -140,7 +142,7 @@ impl Route {
 fn proxy_to<'a>(
     url: &Url,
     choice: Option<&'a ProxyChoice>,
-) -> Result<Option<(&'a str, Proxy)>, ConnectionError> {
+) -> Result<Option<(&'a str, Secret<Proxy>)>, ConnectionError> {
     let found = match choice {
         None => None,
         Some(ProxyChoice::Given { place, url }) => Some((place.as_str(), url.0.clone())),
@@ -152,7 +154,9 @@ fn proxy_to<'a>(
     proxy::check(place, &text)?;
     let proxy = Proxy::all(text);
     let unlike = |_| ConnectionError::new(place, "the URL of a proxy", "another text");
-    proxy.map(|proxy| Some((place, proxy))).map_err(unlike)
+    proxy
+        .map(|proxy| Some((place, Secret(proxy))))
+        .map_err(unlike)
 }
 
 /// Finds the addresses of names, and begins with another one at each dial: where the first of
@@ -249,5 +253,12 @@ mod tests {
     fn a_proxy_of_an_unknown_kind_is_refused() {
         let error = route(&Connection::to("https://a").proxy("socks5://p:1")).unwrap_err();
         assert_eq!(error.place(), "proxy");
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_shown_to_nobody() {
+        let connection = Connection::to("https://a").proxy("http://user:s3cret@p:1");
+        let text = format!("{:?}", route(&connection).unwrap());
+        assert!(!text.contains("s3cret"), "{text}");
     }
 }

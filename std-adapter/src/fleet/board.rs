@@ -48,7 +48,8 @@ struct Slot {
     due: Due,
     /// What was asked for while a worker had the heart.
     retire: Option<Retire>,
-    alive: bool,
+    /// When its host was last said to be alive, of which the heart has not heard.
+    alive_at: Option<Instant>,
     /// When it was last beaten, or else added.
     beaten: Instant,
     has_beaten: bool,
@@ -138,7 +139,7 @@ impl Board {
                 stamp: 0,
             },
             retire: None,
-            alive: false,
+            alive_at: None,
             beaten: now.instant,
             has_beaten: false,
         };
@@ -169,7 +170,7 @@ impl Board {
             return false;
         };
         let Some(heart) = &mut slot.heart else {
-            slot.alive = true;
+            slot.alive_at = Some(now.instant);
             return true;
         };
         // A beat that was left out follows at once; all others keep their instant.
@@ -242,8 +243,8 @@ impl Board {
             self.vacate(index);
             return;
         };
-        if core::mem::take(&mut slot.alive) {
-            heart.alive(now);
+        if let Some(at) = slot.alive_at.take() {
+            heart.alive_since(now, at);
             next = now.instant;
         }
         let retire = slot.retire.take();
@@ -368,5 +369,36 @@ impl Board {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kubelease_core::time::Duration;
+
+    use super::*;
+
+    fn at(millis: u64) -> Now {
+        Now::monotonic(Instant::from_millis(millis))
+    }
+
+    #[test]
+    fn a_sign_of_life_counts_from_when_it_came_also_where_a_worker_has_the_heart() {
+        let mut board = Board::new(HeartbeatConfig {
+            spread_first_beat: false,
+            liveness_ttl: Some(Duration::from_secs(1)),
+            ..HeartbeatConfig::NODE
+        });
+        let identity = HeartbeatIdentity::new(Arc::from("a"));
+        let generation = board.add(Arc::from("a"), identity, at(1_000)).unwrap();
+        assert!(board.alive("a", generation, at(1_000)));
+        let Next::Serve(job) = board.next(at(1_000).instant) else {
+            panic!("nothing is due");
+        };
+        assert!(board.alive("a", generation, at(1_500)));
+        board.done(job, Some(at(11_000).instant), at(2_000));
+        let heart = board.slots[0].heart.as_ref().unwrap();
+        assert_eq!(heart.health(at(2_500).instant), Health::Ok);
+        assert_eq!(heart.health(at(2_501).instant), Health::NotAlive);
     }
 }

@@ -70,8 +70,9 @@ impl FleetBuilder {
         self
     }
 
-    /// How many requests may be in flight, over as many connections; 64 unless
-    /// said, and at least one. A request that hangs takes one of them until its timeout.
+    /// How many requests may be in flight, over as many connections; 64 unless said, and at least
+    /// one. A request that hangs takes one of them until its timeout. Each has a task and 4 KiB
+    /// from the start on, and in [`put_mode`](Self::put_mode) up to 650 KiB.
     pub const fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
         self
@@ -97,7 +98,7 @@ impl FleetBuilder {
     /// [`StartError`] names the setting that is wrong; nothing runs then.
     pub fn start(self) -> Result<Fleet, StartError> {
         self.config.validate().map_err(StartError::Heartbeat)?;
-        if self.connection.server_url().is_none() {
+        if !self.connection.leads_anywhere() {
             return Err(StartError::Missing("server"));
         }
         let namespace = self.connection.default_namespace().map(str::to_owned);
@@ -107,7 +108,8 @@ impl FleetBuilder {
         let clock = self.clock.or_else(clock::system);
         let clock = SharedClock(clock.ok_or(StartError::NoClock)?);
         let timeout = self.config.request_timeout.into();
-        let line = Line::new(&self.connection, clock.clone(), timeout, self.max_in_flight);
+        let in_flight = self.max_in_flight.max(1);
+        let line = Line::new(&self.connection, clock.clone(), timeout, in_flight);
         let line = SharedLine::new(line.map_err(StartError::Connection)?, clock.clone());
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
 
@@ -123,7 +125,7 @@ impl FleetBuilder {
             changed: Notify::new(),
         });
         let mut workers = JoinSet::new();
-        for _ in 0..self.max_in_flight.max(1) {
+        for _ in 0..in_flight {
             let transport = HttpTransport::new(line.clone(), shared.traffic.clone());
             workers.spawn_on(Arc::clone(&shared).work(transport), &runtime);
         }

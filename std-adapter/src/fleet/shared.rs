@@ -18,12 +18,10 @@ use super::FleetEvent;
 use super::board::{Board, Heart, Job, Next};
 use crate::clock::SharedClock;
 use crate::http::{HttpTransport, Traffic};
+use crate::task::KEEP_MAX;
 
 /// Room for a request without what a PUT puts back: target, names, times.
 const REQUEST_MAX: usize = 4 * 1024;
-
-/// Room for all of a Lease that is not ours, where it is written by PUT.
-const KEEP_MAX: usize = 320 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Shared {

@@ -66,9 +66,9 @@ impl HeartbeatHandle {
     /// The host is alive, for the `liveness_ttl` of the config from now on. A beat that was left
     /// out meanwhile follows at once. Without a TTL it does nothing.
     pub fn alive(&self) {
-        let now = self.shared.clock.now();
-        self.shared.alive(now);
-        self.call(Call::Alive(now.instant));
+        if self.shared.alive(self.shared.clock.now()) {
+            self.call(Call::Alive);
+        }
     }
 
     /// A new stream of events; any number of them may be read, or left unread.
@@ -129,5 +129,39 @@ impl HeartbeatHandle {
 impl Drop for HeartbeatHandle {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::future::pending;
+
+    use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity};
+    use tokio::sync::mpsc;
+
+    use super::super::Heart;
+    use super::*;
+    use crate::clock;
+
+    #[tokio::test]
+    async fn signs_of_life_do_not_pile_up_before_a_task_that_hears_none() {
+        let clock = clock::system().unwrap();
+        let identity = HeartbeatIdentity::new(Arc::from("a"));
+        let heart = Heart::new(HeartbeatConfig::NODE, identity, clock.now()).unwrap();
+        let shared = Arc::new(Shared::new(clock, heart));
+        let (calls, heard) = mpsc::unbounded_channel();
+        let task = tokio::spawn(pending());
+        let handle = HeartbeatHandle::new(shared, calls, task, Traffic::default());
+        for _ in 0..1_000 {
+            handle.alive();
+        }
+        assert_eq!(heard.len(), 1);
+        assert!(handle.shared.take_alive().is_some());
+        handle.alive();
+        assert_eq!(
+            heard.len(),
+            2,
+            "one that comes after the last was heard is told"
+        );
     }
 }

@@ -35,6 +35,8 @@ struct State {
     heart: Heart,
     finish: Option<Finish>,
     error: Option<RequestError>,
+    /// The last sign of life that the task has not heard of.
+    alive_at: Option<Instant>,
     /// What went wrong with the Node last.
     node_error: Option<String>,
     /// `None` once the task is gone.
@@ -75,6 +77,7 @@ impl Shared {
                 heart,
                 finish: None,
                 error: None,
+                alive_at: None,
                 node_error: None,
                 events: Some(broadcast::Sender::new(EVENTS_MAX)),
             }),
@@ -100,10 +103,20 @@ impl Shared {
         }
     }
 
-    /// The host is alive; the answers say so before the task has heard of it.
-    pub(super) fn alive(&self, now: Now) {
-        self.state().heart.alive(now);
+    /// The host is alive; the answers say so before the task has heard of it. Says whether the task
+    /// has to be told: it is not where it has not heard of an earlier sign either.
+    pub(super) fn alive(&self, now: Now) -> bool {
+        let mut state = self.state();
+        state.heart.alive(now);
+        let is_first = state.alive_at.replace(now.instant).is_none();
+        drop(state);
         self.wished.notify_one();
+        is_first
+    }
+
+    /// The last sign of life; the task has heard of it now.
+    pub(super) fn take_alive(&self) -> Option<Instant> {
+        self.state().alive_at.take()
     }
 
     pub(super) fn changes(&self) -> Changes {

@@ -10,7 +10,7 @@ use kubelease_core::drive::{self, Host};
 use kubelease_core::heartbeat::Retire;
 use kubelease_core::protocol::{Event, TroubleKind, Verb};
 use kubelease_core::session::{Session, UpdateMode};
-use kubelease_core::time::{Instant, Now};
+use kubelease_core::time::Now;
 use kubelease_core::wire::path::LeasePath;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -25,8 +25,8 @@ use crate::task::{KEEP_MAX, REQUEST_MAX};
 /// What a handle asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
-    /// The host was alive then.
-    Alive(Instant),
+    /// The host is alive; when, is what is shared.
+    Alive,
     Retire(Retire),
 }
 
@@ -138,9 +138,10 @@ impl Host<Heart> for Publisher {
         // Where there are none any more the handle is gone, and this task with it in a moment.
         while let Poll::Ready(Some(call)) = self.calls.poll_recv(context) {
             match call {
-                // A task that stood still must not take an old sign of life for a new one.
-                Call::Alive(at) if is_stale(heart, at, now) => continue,
-                Call::Alive(_) => heart.alive(now),
+                Call::Alive => match self.shared.take_alive() {
+                    Some(at) => heart.alive_since(now, at),
+                    None => continue,
+                },
                 Call::Retire(how) => heart.retire(now, how),
             }
             return Poll::Ready(());
@@ -195,9 +196,4 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         self.shared.end();
     }
-}
-
-fn is_stale(heart: &Heart, at: Instant, now: Now) -> bool {
-    let ttl = heart.config().liveness_ttl;
-    ttl.is_none_or(|ttl| now.instant.saturating_since(at) > ttl)
 }

@@ -213,6 +213,14 @@ fn a_simulation_draws_a_lane_for_each_candidate() {
     assert_eq!(code(&output), 1);
     let expected = "kubelease: expected one of ada, bob, cyd, found `zoe`\n";
     assert_eq!(text(&output.stderr), expected);
+    let late = format!("ada@{}s", u64::MAX);
+    let output = crate::process::output(&["simulate", "--crash", &late]);
+    assert_eq!(code(&output), 1);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("expected more than 0s and at most 1day"),
+        "{said}"
+    );
 }
 
 /// The picture in the README; `UPDATE=1` draws it anew.
@@ -235,6 +243,17 @@ fn the_picture_of_an_outage_is_the_one_that_is_shown() {
         std::fs::read(shown).unwrap() == drawn,
         "UPDATE=1 draws it anew"
     );
+}
+
+#[test]
+fn completions_that_nobody_reads_are_an_error_and_no_panic() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = kubelease(["completions", "bash"]);
+    let output = command.stdout(writer).output().unwrap();
+    assert_eq!(code(&output), 1);
+    let said = text(&output.stderr);
+    assert!(said.starts_with("kubelease: Broken pipe"), "{said}");
 }
 
 #[test]

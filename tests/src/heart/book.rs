@@ -36,6 +36,8 @@ pub struct HeartBook {
     retired: Option<Retire>,
     is_finished: bool,
     owners: Owners,
+    /// Whether the lease that was read or written last names this heart.
+    names_it: bool,
 }
 
 impl HeartBook {
@@ -62,6 +64,7 @@ impl HeartBook {
                 node: OwnerState::Absent,
                 has_others: false,
             },
+            names_it: false,
         }
     }
 
@@ -70,6 +73,14 @@ impl HeartBook {
         <Self as Ledger<Heart>>::pass_time(self, now);
         let ttl = self.config.liveness_ttl;
         self.alive_until = ttl.map(|ttl| self.largest.saturating_add(ttl));
+    }
+
+    /// The host said at `now` that it was alive at `at`.
+    pub fn alive_since(&mut self, now: Instant, at: Instant) {
+        <Self as Ledger<Heart>>::pass_time(self, now);
+        let ttl = self.config.liveness_ttl;
+        let until = ttl.map(|ttl| at.min(self.largest).saturating_add(ttl));
+        self.alive_until = self.alive_until.max(until);
     }
 
     /// The host ended the heartbeat.
@@ -111,6 +122,10 @@ impl HeartBook {
         assert!(
             sent.deletes.is_none() || self.retired == Some(Retire::Delete),
             "a deletion that nobody asked for"
+        );
+        assert!(
+            sent.deletes.is_none() || self.names_it,
+            "a deletion of a lease that is not its own"
         );
         let conditions = [
             sent.deletes.as_deref(),
@@ -165,6 +180,7 @@ impl HeartBook {
     fn saw(&mut self, record: &LeaseRecord) {
         self.owners = record.owners;
         let spec = record.spec.as_ref();
+        self.names_it = spec.is_some_and(|spec| spec.holder.matches(self.identity.holder));
         let Some(time) = spec.and_then(|spec| spec.renew_time.timestamp()) else {
             return;
         };
@@ -250,6 +266,7 @@ impl Ledger<Heart> for HeartBook {
         if is_mine && carried != Some(&record.version.resource_version) {
             self.last_beat = Some(flight.sent_at);
             self.owners = record.owners;
+            self.names_it = true;
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod tls;
 
+use core::time::Duration;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -9,8 +10,12 @@ use clap::Args;
 use kubelease::testing::ApiServer;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
 
 use crate::exit::Outcome;
+
+/// How often the requests are forgotten.
+const CLEAR_EVERY: Duration = Duration::from_secs(1);
 
 /// How the server is to be.
 #[derive(Debug, Args)]
@@ -60,9 +65,13 @@ pub(crate) fn run(args: &DevServerArgs) -> Outcome {
         };
         writeln!(io::stdout(), "{url}")?;
         io::stdout().flush()?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                // Nobody reads the log here, and it would grow with each request.
+                () = sleep(CLEAR_EVERY) => server.clear_requests(),
+            }
         }
         server.shutdown();
         Ok(0)

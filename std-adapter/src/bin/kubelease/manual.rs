@@ -1,6 +1,6 @@
 //! Completions and the manual page, from the definition of the command line.
 
-use std::io;
+use std::io::{self, Write};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -26,12 +26,10 @@ pub(crate) struct ManArgs {
 
 /// Prints what a shell sources.
 pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
-    clap_complete::generate(
-        args.shell,
-        &mut Cli::command(),
-        "kubelease",
-        &mut io::stdout(),
-    );
+    // It takes an end of the reader, such as `head`, for a reason to panic.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "kubelease", &mut script);
+    io::stdout().write_all(&script)?;
     Ok(0)
 }
 

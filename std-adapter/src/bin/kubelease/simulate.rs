@@ -96,12 +96,13 @@ fn script(args: &SimulateArgs) -> Result<Script, Failure> {
     let last = last.chain(args.crash.iter().chain(&args.stop).map(|moment| moment.at));
     let crash: Duration = report.crash_takeover.into();
     let length = args.length.unwrap_or_else(|| {
-        let length = last.max().unwrap_or(crash) + crash * 3 / 2;
-        Duration::from_secs(length.as_secs() + 1)
+        let effect = crash.saturating_mul(3) / 2;
+        let length = last.max().unwrap_or(crash).saturating_add(effect);
+        Duration::from_secs(length.as_secs().saturating_add(1))
     });
     if length.is_zero() || length > script::LENGTH_MAX {
         return Err(Failure::new(format_args!(
-            "--for: expected at most {}, found {}",
+            "--for: expected more than 0s and at most {}, found {}",
             human(script::LENGTH_MAX),
             human(length)
         )));

@@ -35,7 +35,8 @@ struct Status {
     expiration_timestamp: Option<String>,
 }
 
-/// Reads an answer. No error has anything of it but the API version, for the rest is secret.
+/// Reads an answer. No error has anything of it but its kind and API version, for the rest is
+/// secret.
 pub(super) fn read(spec: &Spec, bytes: &[u8]) -> Result<Issued, ConnectionError> {
     let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
         let found = if bytes.trim_ascii().is_empty() {

@@ -80,7 +80,7 @@ pub(super) struct User {
 pub(super) struct Exec {
     pub(super) api_version: Option<String>,
     pub(super) command: Option<String>,
-    pub(super) args: Option<Vec<String>>,
+    pub(super) args: Option<Vec<Secret<String>>>,
     pub(super) env: Option<Vec<Variable>>,
     pub(super) install_hint: Option<String>,
     pub(super) interactive_mode: Option<String>,

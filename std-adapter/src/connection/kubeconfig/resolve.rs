@@ -1,7 +1,7 @@
 //! From a context to a connection.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -67,10 +67,13 @@ impl<T> Entry<T> {
         format!("{}: {list}[{}]", self.file.display(), self.name)
     }
 
-    /// A path of the file, which is relative to the file's own folder.
+    /// A path of the file, which is relative to the file's own folder. It leads there also from
+    /// another working directory, such as that of a daemon.
     fn path(&self, text: &str) -> PathBuf {
         let folder = self.file.parent().unwrap_or_else(|| Path::new(""));
-        folder.join(text)
+        let path = folder.join(text);
+        // It fails where there is no working directory any more.
+        path::absolute(&path).unwrap_or(path)
     }
 
     /// Something that a file or, with precedence, the member itself has.
@@ -277,7 +280,10 @@ fn program(
         args: exec.args.clone().unwrap_or_default(),
         env: variables.collect(),
         install_hint: exec.install_hint.clone(),
-        cluster: wants_cluster.then(|| cluster_info(cluster)).transpose()?,
+        cluster: wants_cluster
+            .then(|| cluster_info(cluster))
+            .transpose()?
+            .map(Secret),
     })
 }
 
@@ -287,13 +293,7 @@ fn program_path(entry: &Entry<User>, command: &str) -> PathBuf {
     if is_bare {
         return PathBuf::from(command);
     }
-    let path = entry.path(command);
-    // A path of one part would be looked for on the `PATH`.
-    if path.components().count() == 1 {
-        Path::new(".").join(path)
-    } else {
-        path
-    }
+    entry.path(command)
 }
 
 /// The cluster as programs are told of it, with the authority itself in place of its file.
@@ -377,4 +377,22 @@ fn escaped(key: &str) -> String {
         }
     };
     key.bytes().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A daemon changes its working directory after it has started, and reads its files again.
+    #[test]
+    fn a_path_of_a_file_that_was_named_relatively_leads_there_from_everywhere() {
+        let entry = Entry {
+            name: "c".to_owned(),
+            file: PathBuf::from("deep/config"),
+            value: (),
+        };
+        let folder = std::env::current_dir().unwrap().join("deep");
+        assert_eq!(entry.path("pki/ca.crt"), folder.join("pki/ca.crt"));
+        assert_eq!(entry.path("/abs/token"), Path::new("/abs/token"));
+    }
 }

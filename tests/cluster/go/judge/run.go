@@ -66,7 +66,8 @@ func ReadTicks(path string) ([]time.Duration, error) {
 	}
 	defer file.Close()
 	var ticks []time.Duration
-	for lines := bufio.NewScanner(file); lines.Scan(); {
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
 		at, what, _ := strings.Cut(lines.Text(), " ")
 		if what != "leads" {
 			continue
@@ -77,7 +78,7 @@ func ReadTicks(path string) ([]time.Duration, error) {
 		}
 		ticks = append(ticks, time.Duration(micros)*time.Microsecond)
 	}
-	return ticks, nil
+	return ticks, lines.Err()
 }
 
 // Span is a time in which a life believed without a pause.

@@ -35,7 +35,11 @@ func (l *Log) Line(format string, values ...any) {
 	// It fails only where there is no such clock.
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)
 	line := fmt.Sprintf("%d %s\n", now.Nano()/1000, fmt.Sprintf(format, values...))
-	_, _ = l.file.WriteString(line)
+	if _, err := l.file.WriteString(line); err != nil {
+		// A candidate without a log proves nothing.
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 }
 
 // Believe writes a line each 10 ms until the context ends.

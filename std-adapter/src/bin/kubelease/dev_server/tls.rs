@@ -1,6 +1,7 @@
 //! TLS in front of the test server.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,11 +9,15 @@ use std::sync::Arc;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::exit::Failure;
+
+/// How long nobody is let in after that failed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Whom the certificate names.
 const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
@@ -28,8 +33,14 @@ pub(super) async fn before(
     let listener = TcpListener::bind((server.ip(), port)).await?;
     let addr = listener.local_addr()?;
     tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(serve(acceptor.clone(), client, server));
+        loop {
+            match listener.accept().await {
+                Ok((client, _)) => {
+                    tokio::spawn(serve(acceptor.clone(), client, server));
+                }
+                // Out of descriptors, most likely: others must end first.
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
         }
     });
     Ok(addr)
