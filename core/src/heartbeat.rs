@@ -322,12 +322,11 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// The host was alive at `at`.
     fn vouch(&mut self, at: Instant) {
-        let Some(ttl) = self.rules().liveness_ttl else {
-            return;
-        };
-        self.alive_until = self.alive_until.max(at.saturating_add(ttl));
-        if self.is_alive(self.now()) {
-            self.make_up();
+        if let Some(ttl) = self.rules().liveness_ttl {
+            self.alive_until = self.alive_until.max(at.saturating_add(ttl));
+            if self.is_alive(self.now()) {
+                self.make_up();
+            }
         }
     }
 

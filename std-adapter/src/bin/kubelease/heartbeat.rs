@@ -174,11 +174,13 @@ impl Beating<'_> {
     /// Says what happens, until a signal comes that ends it, or it has ended.
     async fn watch(&mut self, handle: &HeartbeatHandle) {
         let mut beaten = pin!(handle.beaten());
-        let mut is_beaten = false;
+        let mut is_answered = false;
         poll_fn(|context| {
-            if !is_beaten && beaten.as_mut().poll(context).is_ready() {
-                is_beaten = true;
-                self.say(format_args!("the lease is beaten"));
+            if !is_answered && let Poll::Ready(has_beaten) = beaten.as_mut().poll(context) {
+                is_answered = true;
+                if has_beaten {
+                    self.say(format_args!("the lease is beaten"));
+                }
             }
             self.poll(context, handle)
         })
