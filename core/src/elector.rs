@@ -27,7 +27,7 @@ pub use timing::{
 use crate::backoff::Backoff;
 use crate::contact::Contact;
 use crate::inflight::InFlight;
-use crate::lease::Fence;
+use crate::lease::{Fence, Version};
 use crate::machine::Machine;
 use crate::monotonic::{Monotonic, Step};
 use crate::prng::Prng;
@@ -298,6 +298,12 @@ impl<'a> Elector<'a> {
             Belief::Leading { .. } => self.config.identity.as_bytes(),
             Belief::Nothing => self.observed.foreign_leader_bytes(),
         }
+    }
+
+    /// The version of the lease seen last, by an answer or in a watch; empty where none was seen.
+    #[must_use]
+    pub const fn observed_version(&self) -> &Version {
+        self.observed.last_version()
     }
 
     /// How many terms this process has begun.

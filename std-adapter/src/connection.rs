@@ -264,7 +264,7 @@ impl Connection {
     }
 
     /// The name that the server's certificate has to have, and by which it is asked for one,
-    /// instead of the host of its URL. It can't be had together with a proxy.
+    /// instead of the host of its URL. Beside a proxy it is refused, unless it is that host.
     pub fn tls_server_name(mut self, name: impl Into<String>) -> Self {
         self.tls_server_name = Some(Text::new("tls_server_name", name));
         self

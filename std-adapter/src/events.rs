@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use kubelease_core::elector::Elector;
-use kubelease_core::lease::Fence;
+use kubelease_core::lease::Version;
 use kubelease_core::protocol::Event;
 use kubelease_core::time::{self, Instant, Now};
 use kubelease_core::timestamp::Timestamp;
@@ -48,8 +48,6 @@ pub(crate) struct Recorder {
     regarding: Regarding,
     identity: String,
     component: String,
-    /// Of the term that is told of.
-    fence: Option<Fence>,
     bucket: Bucket,
     queue: Sender<String>,
 }
@@ -66,7 +64,6 @@ impl Recorder {
             regarding,
             identity,
             component,
-            fence: None,
             bucket: Bucket::default(),
             queue,
         };
@@ -82,11 +79,7 @@ impl Recorder {
     }
 
     pub(crate) fn event(&mut self, elector: &Elector<'_>, event: Event, now: Now) {
-        let is_start = matches!(event, Event::StartedLeading { .. });
-        if is_start || event == Event::LeaseRecreated {
-            self.fence = elector.fence();
-        }
-        let words = if is_start {
+        let words = if let Event::StartedLeading { .. } = event {
             "became leader"
         } else if let Event::StoppedLeading { .. } = event {
             "stopped leading"
@@ -97,7 +90,8 @@ impl Recorder {
         let Some(wall) = now.wall else { return };
         if self.bucket.take(now.instant) {
             // A full queue loses it, and so does a task that is gone.
-            let _ = self.queue.try_send(self.body(words, wall));
+            let body = self.body(words, elector.observed_version(), wall);
+            let _ = self.queue.try_send(body);
         }
     }
 
@@ -105,7 +99,8 @@ impl Recorder {
         self.regarding.namespace.as_deref().unwrap_or("default")
     }
 
-    fn body(&self, words: &str, wall: Timestamp) -> String {
+    /// The body of one Event. Like client-go's it names the version of the lease seen last.
+    fn body(&self, words: &str, version: &Version, wall: Timestamp) -> String {
         let Regarding {
             api_version,
             kind,
@@ -125,10 +120,8 @@ impl Recorder {
         if let Some(namespace) = namespace {
             add("namespace", namespace);
         }
-        if let Some(fence) = &self.fence {
-            add("uid", fence.lease_uid.as_str());
-            add("resourceVersion", fence.acquired_version.as_str());
-        }
+        add("uid", version.uid.as_str());
+        add("resourceVersion", version.resource_version.as_str());
         json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -252,9 +245,13 @@ mod tests {
     #[test]
     fn an_event_has_the_shape_of_client_gos() {
         let wall = Timestamp::parse("2026-05-04T03:02:01.999999Z").unwrap();
-        let mut recorder = recorder(Some("plant-3"));
-        recorder.fence = Some(Fence::default());
-        let event: Value = serde_json::from_str(&recorder.body("became leader", wall)).unwrap();
+        let recorder = recorder(Some("plant-3"));
+        let version = Version {
+            uid: "6c1f".try_into().unwrap(),
+            resource_version: "107".try_into().unwrap(),
+        };
+        let body = recorder.body("became leader", &version, wall);
+        let event: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(
             event,
             json!({
@@ -263,7 +260,7 @@ mod tests {
                 "metadata": {"name": "lock.18ac3da2b8dd2018", "namespace": "plant-3"},
                 "involvedObject": {
                     "kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "name": "lock",
-                    "namespace": "plant-3", "uid": "", "resourceVersion": "",
+                    "namespace": "plant-3", "uid": "6c1f", "resourceVersion": "107",
                 },
                 "reason": "LeaderElection",
                 "message": "node-7_1c9f became leader",
@@ -286,7 +283,11 @@ mod tests {
             recorder.target(),
             "/api/v1/namespaces/default/events?fieldManager=kubelease"
         );
-        let body = recorder.body("stopped leading", Timestamp::UNIX_EPOCH);
+        let body = recorder.body(
+            "stopped leading",
+            &Version::default(),
+            Timestamp::UNIX_EPOCH,
+        );
         let event: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(event.pointer("/involvedObject/namespace"), None);
         assert_eq!(

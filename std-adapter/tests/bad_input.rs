@@ -6,20 +6,14 @@ use core::time::Duration;
 
 use kubelease::kubelease_core::protocol::BadAnswer;
 use kubelease::testing::{ApiServer, CannedAnswer, Fault, Rule};
-use kubelease::{Event, Handle, TroubleKind, Verb};
-use support::{candidate, next, until};
-
-/// A candidate that meets `fault` in its first three requests.
-fn candidate_after(fault: Fault) -> (ApiServer, Handle) {
-    let server = ApiServer::start().expect("a free port");
-    server.inject(Rule::new(fault).method("GET").times(3));
-    let handle = candidate(&server, "a").start().expect("good settings");
-    (server, handle)
-}
+use kubelease::{Event, TroubleKind, Verb};
+use support::{STEADY, candidate, next, until};
 
 /// Whether `handle` says that its answers were bad in this way, and leads all the same.
 async fn recovers_from(fault: Fault, bad: BadAnswer) {
-    let (server, handle) = candidate_after(fault);
+    let server = ApiServer::start().expect("a free port");
+    server.inject(Rule::new(fault).method("GET").times(3));
+    let handle = candidate(&server, "a").start().expect("good settings");
     let mut changes = handle.changes();
     let kind = TroubleKind::BadAnswer(bad);
     assert_eq!(
@@ -91,14 +85,18 @@ async fn a_connection_cut_inside_a_body_is_a_lost_answer_and_named() {
 
 #[tokio::test]
 async fn one_byte_a_second_is_a_silent_server() {
-    let (server, handle) = candidate_after(Fault::SlowBody(Duration::from_secs(1)));
+    let server = ApiServer::start().unwrap();
+    let slow = Fault::SlowBody(Duration::from_secs(1));
+    server.inject(Rule::new(slow).method("GET"));
+    let handle = candidate(&server, "a").timing(STEADY).start().unwrap();
     let mut changes = handle.changes();
     assert_eq!(next(&mut changes).await, Some(Event::ReconnectAdvised));
-    assert!(
-        handle
-            .last_error()
-            .is_some_and(|error| error.contains("was not read"))
-    );
+    until("the words", || {
+        let error = handle.last_error();
+        error.is_some_and(|error| error.contains("was not read"))
+    })
+    .await;
+    assert!(!handle.is_leading());
+    server.clear_faults();
     until("leading", || handle.is_leading()).await;
-    assert!(server.count("GET") >= 4);
 }

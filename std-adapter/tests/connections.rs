@@ -7,13 +7,13 @@ mod tls;
 
 use kubelease::testing::ApiServer;
 use kubelease::{Connection, Elector, Handle, StartError};
-use support::{FAST, candidate, until};
+use support::{FAST, PATIENT, candidate, until};
 use tls::{Authority, Front, Pair, lock, server};
 
 /// A candidate for a lease of this name on `connection`.
 fn start(connection: Connection, name: &str) -> Handle {
     let builder = Elector::builder().connection(connection);
-    let builder = builder.namespace("default").name(name).timing(FAST);
+    let builder = builder.namespace("default").name(name).timing(PATIENT);
     builder.start().unwrap()
 }
 
@@ -138,7 +138,7 @@ async fn a_service_account_has_all_that_is_needed() {
     let builder = Elector::builder().connection(connection).name("a");
     let handle = builder
         .identity_prefix("web-0")
-        .timing(FAST)
+        .timing(PATIENT)
         .start()
         .unwrap();
     until("leading", || handle.is_leading()).await;
@@ -242,7 +242,7 @@ mod kubeconfig {
         let api = ApiServer::builder().token("one", "u").start().unwrap();
         let place = Place::new(&format!("    server: {}", api.url()), "    token: one");
         let builder = Elector::builder().kubeconfig(Some(&place.path("config")), Some("here"));
-        let handle = builder.name("a").timing(FAST).start().unwrap();
+        let handle = builder.name("a").timing(PATIENT).start().unwrap();
         until("leading", || handle.is_leading()).await;
         assert!(api.lease("default", "a").is_some());
 
@@ -425,7 +425,10 @@ mod kubeconfig {
             let place = place(&api, V1, "      interactiveMode: Never");
             place.write("script", &SCRIPT.replace("echo", "sleep 2\necho"));
             place.write("answer", &answer(V1, "{\"token\": \"one\"}"));
-            let handle = start(place.connection(), "a");
+            // Requests of 0.65 s.
+            let builder = Elector::builder().connection(place.connection());
+            let builder = builder.namespace("default").name("a").timing(FAST);
+            let handle = builder.start().unwrap();
             until("an error", || handle.last_error().is_some()).await;
             assert_eq!(
                 handle.last_error().unwrap(),

@@ -18,11 +18,19 @@ use support::{next, until};
 
 const UID: &str = "11111111-2222-3333-4444-555555555555";
 
-/// A lease of 2 s, beaten five times a second and not spread.
+/// A lease of 40 s, beaten five times a second and not spread: it neither expires nor times out,
+/// however slow the machine is.
 const FAST: HeartbeatConfig = HeartbeatConfig {
     interval: time::Duration::from_millis(200),
+    request_timeout: time::Duration::from_secs(5),
+    ..with_seconds(40)
+};
+
+/// The same for a server that says nothing.
+const HASTY: HeartbeatConfig = HeartbeatConfig {
     request_timeout: time::Duration::from_millis(500),
-    ..with_seconds(2)
+    owner_required: true,
+    ..FAST
 };
 
 const fn with_seconds(seconds: u64) -> HeartbeatConfig {
@@ -99,9 +107,9 @@ async fn a_heart_creates_its_lease_beats_it_and_leaves_it() {
     assert_eq!(handle.age(), None);
     beaten(&handle).await;
     assert_eq!(handle.health(), HeartbeatHealth::Ok);
-    assert!(handle.age().unwrap() < Duration::from_secs(2));
+    assert!(handle.age().unwrap() < Duration::from_secs(20));
     assert_eq!(spec(&server, "holderIdentity"), "gateway-1");
-    assert_eq!(spec(&server, "leaseDurationSeconds"), 2);
+    assert_eq!(spec(&server, "leaseDurationSeconds"), 40);
     let first = renewed(&server);
     beats_on(&handle).await;
     assert!(renewed(&server) > first);
@@ -205,9 +213,12 @@ async fn b120_a_host_that_falls_silent_stops_the_beats_and_the_posts() {
     assert_eq!(handle.health(), HeartbeatHealth::NotAlive);
     assert_eq!(node_lease(&server), None);
     assert_eq!(server.count_if(posts_ready), 0);
-    handle.alive();
-    beaten(&handle).await;
-    until("the post", || server.count_if(posts_ready) == 1).await;
+    until("the post", || {
+        handle.alive();
+        server.count_if(posts_ready) == 1
+    })
+    .await;
+    assert!(handle.last_beat().is_some());
     until("the silence", || {
         handle.health() == HeartbeatHealth::NotAlive
     })
@@ -216,8 +227,12 @@ async fn b120_a_host_that_falls_silent_stops_the_beats_and_the_posts() {
     server.clear_requests();
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(server.requests().len(), 0);
-    handle.alive();
-    beats_on(&handle).await;
+    let before = handle.last_beat();
+    until("another beat", || {
+        handle.alive();
+        handle.last_beat() > before
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -300,12 +315,10 @@ async fn a_node_that_was_found_dead_in_an_outage_is_said_to_be_ready_again() {
     let server = ApiServer::start().unwrap();
     server.create_node("gw1", UID);
     let config = HeartbeatConfig {
-        request_timeout: time::Duration::from_millis(300),
+        interval: time::Duration::from_millis(100),
+        request_timeout: time::Duration::from_secs(1),
         owner_required: true,
-        ..HeartbeatConfig {
-            interval: time::Duration::from_millis(100),
-            ..with_seconds(1)
-        }
+        ..with_seconds(3)
     };
     let handle = node(&server).config(config).keep_ready().start().unwrap();
     beaten(&handle).await;
@@ -343,7 +356,7 @@ async fn what_goes_wrong_with_the_node_holds_up_no_beat_and_is_tried_again() {
     server.create_node("gw1", UID);
     let hangs = |method| Rule::new(Fault::BlackHole).method(method).path("/nodes");
     server.inject(hangs("PATCH").times(2));
-    let handle = node(&server).keep_ready().start().unwrap();
+    let handle = node(&server).config(HASTY).keep_ready().start().unwrap();
     beaten(&handle).await;
     until("a post that hangs", || server.count_if(posts_ready) == 1).await;
     for _ in 0..3 {
@@ -367,10 +380,10 @@ async fn a_registration_that_hangs_holds_up_the_first_beat_for_one_timeout() {
     let server = ApiServer::start().unwrap();
     server.create_node("gw1", UID);
     server.inject(Rule::new(Fault::BlackHole).method("POST").path("/nodes"));
-    let handle = node(&server).register().start().unwrap();
+    let handle = node(&server).config(HASTY).register().start().unwrap();
     let took = until("a beat", || handle.last_beat().is_some()).await;
     assert!(took >= Duration::from_millis(450), "{took:?}");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
     assert!(handle.last_error().unwrap().starts_with("POST nodes"));
     assert_eq!(handle.retire(Retire::Keep).await, Ok(Finish::Kept));
 }

@@ -15,7 +15,7 @@ use kubelease::{
     Changes, Clock, Elector, Event, Finish, Handle, ShutdownError, StartError, StopReason,
     SystemClock,
 };
-use support::{HandClock, candidate, next_edge, until};
+use support::{FAST, HandClock, candidate, next_edge, until};
 
 /// An elector that leads by `clock`, and its events after the start of its first term.
 async fn leading_by(server: &ApiServer, clock: impl Clock) -> (Handle, Changes) {
@@ -91,7 +91,7 @@ async fn a_clock_that_was_reset_ends_leadership_at_once() {
 #[tokio::test]
 async fn leadership_ends_by_itself_while_the_runtime_is_blocked() {
     let server = ApiServer::start().unwrap();
-    let handle = candidate(&server, "a").start().unwrap();
+    let handle = candidate(&server, "a").timing(FAST).start().unwrap();
     until("leading", || handle.is_leading()).await;
     // The only thread of the runtime: the elector's task can do nothing meanwhile.
     std::thread::sleep(Duration::from_millis(1_600));

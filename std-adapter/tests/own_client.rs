@@ -12,7 +12,7 @@ use kubelease::testing::{ApiServer, Fault, Rule};
 use kubelease::{
     ApiClient, Connection, Elector, Finish, Fleet, FleetLease, Handle, HeartbeatConfig,
 };
-use support::{FAST, until};
+use support::{PATIENT, until};
 
 /// A connection over a client that finds `server` and has a token by itself.
 fn over(server: &ApiServer) -> Connection {
@@ -34,7 +34,7 @@ fn over(server: &ApiServer) -> Connection {
 
 fn start(connection: Connection) -> Handle {
     let builder = Elector::builder().connection(connection.namespace("default"));
-    builder.name("lock").timing(FAST).start().unwrap()
+    builder.name("lock").timing(PATIENT).start().unwrap()
 }
 
 #[tokio::test]

@@ -8,19 +8,11 @@ mod tls;
 use core::time::Duration;
 use std::fs;
 
-use kubelease::kubelease_core::time;
 use kubelease::testing::{ApiServer, CannedAnswer, Fault, Rule};
-use kubelease::{Builder, Connection, Handle, Timing};
-use support::{candidate, instant, until};
+use kubelease::{Builder, Connection, Handle};
+use support::{STEADY, candidate, instant, until};
 use tempfile::TempDir;
 use tls::{Authority, Front, Pair};
-
-/// 6 s, 4 s, 0.4 s, and so a request timeout of 1.8 s.
-const STEADY: Timing = Timing::new(
-    time::Duration::from_millis(6_000),
-    time::Duration::from_millis(4_000),
-    time::Duration::from_millis(400),
-);
 
 /// Files of credentials.
 struct Files(TempDir);

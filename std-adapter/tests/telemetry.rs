@@ -8,8 +8,8 @@ use core::time::Duration;
 use kubelease::testing::ApiServer;
 use kubelease::{ApiClient, Connection, Finish, Health};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use serde_json::{Value, json};
-use support::{candidate, until};
+use serde_json::json;
+use support::{STEADY, candidate, until};
 
 /// The value of a line of the exporter's page; nothing where there is none.
 fn metric(page: &PrometheusHandle, line: &str) -> Option<f64> {
@@ -29,13 +29,13 @@ async fn metrics_follow_a_term_from_its_begin_to_its_end() {
     let page = recorder.handle();
     let _guard = metrics::set_default_local_recorder(&recorder);
     let server = ApiServer::start().unwrap();
-    let handle = candidate(&server, "a").start().unwrap();
+    let handle = candidate(&server, "a").timing(STEADY).start().unwrap();
     assert_eq!(metric(&page, STATUS), Some(0.0));
     until("leading", || handle.is_leading()).await;
     until("renewals", || metric(&page, RENEWED) >= Some(2.0)).await;
     assert_eq!(metric(&page, STATUS), Some(1.0));
     let left = metric(&page, LEFT).unwrap();
-    assert!(left > 0.0 && left <= 1.5, "{left}");
+    assert!(left > 0.0 && left <= 4.0, "{left}");
     assert_eq!(metric(&page, SLOW), None);
 
     // Somebody labels the lease: the next renewal is a conflict, and needs a read.
@@ -57,11 +57,6 @@ async fn metrics_follow_a_term_from_its_begin_to_its_end() {
     assert!(!handle.is_leading());
     assert!(metric(&page, NOT_SENT) >= Some(1.0), "{}", page.render());
     until("nothing left", || metric(&page, LEFT) == Some(0.0)).await;
-}
-
-fn messages(server: &ApiServer) -> Vec<String> {
-    let of = |event: &Value| event["message"].as_str().unwrap_or_default().to_owned();
-    server.events().iter().map(of).collect()
 }
 
 #[tokio::test]
@@ -89,10 +84,24 @@ async fn events_about_the_lease_are_posted_when_terms_begin_and_end() {
         })
     );
     assert_eq!(event["source"]["component"], "pumps");
+    // Of two renewals the first was answered.
+    until("renewals", || server.count("PUT") >= 2).await;
     assert_eq!(handle.shutdown().await, Ok(Finish::Released));
-    let mut messages = messages(&server);
-    messages.sort();
-    assert_eq!(messages, ["a became leader", "a stopped leading"]);
+    let events = server.events();
+    let stopped = events
+        .iter()
+        .find(|event| event["message"] == "a stopped leading");
+    let version = &stopped.unwrap()["involvedObject"]["resourceVersion"];
+    let version: u64 = version.as_str().unwrap().parse().unwrap();
+    // The version of the last renewal, and not of the release that follows it.
+    let acquired: u64 = fence.acquired_version.as_str().parse().unwrap();
+    let released = server.lease("default", "lock").unwrap()["metadata"]["resourceVersion"].clone();
+    let released: u64 = released.as_str().unwrap().parse().unwrap();
+    assert!(
+        (acquired + 1..released).contains(&version),
+        "{acquired} {version} {released}"
+    );
+    assert_eq!(events.len(), 2);
 }
 
 #[tokio::test]
@@ -110,7 +119,7 @@ async fn a_server_that_takes_no_events_holds_up_nothing() {
     let asked = support::instant();
     assert_eq!(handle.shutdown().await, Ok(Finish::Released));
     assert!(
-        asked.elapsed() < Duration::from_secs(3),
+        asked.elapsed() < Duration::from_secs(10),
         "{:?}",
         asked.elapsed()
     );

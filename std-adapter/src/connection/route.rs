@@ -11,7 +11,7 @@ use reqwest::{Client, Proxy, Url, redirect, retry};
 
 use super::pem::Material;
 use super::secret::Secret;
-use super::{Connection, ConnectionError, ProxyChoice, address, in_cluster, proxy};
+use super::{Connection, ConnectionError, ProxyChoice, Text, address, in_cluster, proxy};
 
 /// Idle connections end here: the server closes its side at 90 s, and a request that meets the
 /// closing has an unknown outcome.
@@ -54,11 +54,15 @@ impl Route {
             headers: connection.headers.clone(),
             dial: Arc::default(),
             insecure_skip_tls_verify: connection.insecure_skip_tls_verify,
-            proxy: proxy_to(&url, connection.proxy.as_ref())?,
+            proxy: None,
             connect_timeout,
             idle_connections: 1,
             url,
         };
+        if let Some((place, proxy)) = proxy_to(&route.url, connection.proxy.as_ref())? {
+            route.proxy = Some(proxy);
+            route.check_name_beside(place, connection.tls_server_name.as_ref())?;
+        }
         if let Some(name) = &connection.tls_server_name {
             route.rename(&name.place, &name.text)?;
         }
@@ -71,13 +75,10 @@ impl Route {
     /// to the `Host` header and to the resolver.
     fn rename(&mut self, place: &str, name: &str) -> Result<(), ConnectionError> {
         let own = self.url.host_str().unwrap_or_default().to_owned();
-        if self.url.scheme() != "https" || name == own {
+        if !self.is_other_name(name) {
             return Ok(());
         }
         let unlike = |expected, found: &str| Err(ConnectionError::new(place, expected, found));
-        if self.proxy.is_some() {
-            return unlike("no name beside a proxy", "one");
-        }
         let host = HeaderValue::try_from(address::authority(&self.url)).ok();
         let is_name = self.url.set_host(Some(name)).is_ok() && !address::is_address(&self.url);
         if !is_name {
@@ -87,6 +88,23 @@ impl Route {
         self.dial = Arc::new(Dial::to(bare));
         self.host = host;
         Ok(())
+    }
+
+    /// A proxy is asked for the host in the URL, and so can't lead to a server whose certificate
+    /// has another name.
+    fn check_name_beside(&self, proxy: &str, name: Option<&Text>) -> Result<(), ConnectionError> {
+        match name {
+            Some(name) if self.is_other_name(&name.text) => {
+                let expected = format!("no name other than the server's beside `{proxy}`");
+                Err(ConnectionError::new(&name.place, expected, "both"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether a certificate is asked for, and by another name than the server's own.
+    fn is_other_name(&self, name: &str) -> bool {
+        self.url.scheme() == "https" && Some(name) != self.url.host_str()
     }
 
     /// A client of its own: HTTP/1.1 alone, since one silent HTTP/2 connection would swallow every
@@ -120,11 +138,11 @@ impl Route {
     }
 }
 
-/// The proxy on the way to `url`.
-fn proxy_to(
+/// The proxy on the way to `url`, and what names it.
+fn proxy_to<'a>(
     url: &Url,
-    choice: Option<&ProxyChoice>,
-) -> Result<Option<Secret<Proxy>>, ConnectionError> {
+    choice: Option<&'a ProxyChoice>,
+) -> Result<Option<(&'a str, Secret<Proxy>)>, ConnectionError> {
     let found = match choice {
         None => None,
         Some(ProxyChoice::Given { place, url }) => Some((place.as_str(), url.0.clone())),
@@ -136,7 +154,9 @@ fn proxy_to(
     proxy::check(place, &text)?;
     let proxy = Proxy::all(text);
     let unlike = |_| ConnectionError::new(place, "the URL of a proxy", "another text");
-    proxy.map(|proxy| Some(Secret(proxy))).map_err(unlike)
+    proxy
+        .map(|proxy| Some((place, Secret(proxy))))
+        .map_err(unlike)
 }
 
 /// Finds the addresses of names, and begins with another one at each dial: where the first of
@@ -222,7 +242,7 @@ mod tests {
             .to_string();
         assert_eq!(
             error,
-            "tls_server_name: expected no name beside a proxy, found one"
+            "tls_server_name: expected no name other than the server's beside `proxy`, found both"
         );
         // In the clear nobody asks for a certificate.
         let clear = Connection::to("http://10.0.0.1").tls_server_name("api");

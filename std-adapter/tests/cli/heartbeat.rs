@@ -8,7 +8,8 @@ use crate::process::{Job, kubelease, output, until};
 
 const NAMESPACE: &str = "kube-node-lease";
 
-fn heart(server: &ApiServer, options: &[&str]) -> Job {
+/// `interval` is also what the end may take.
+fn heart(server: &ApiServer, interval: &str, options: &[&str]) -> Job {
     let url = server.url();
     let words = [
         "heartbeat",
@@ -20,9 +21,9 @@ fn heart(server: &ApiServer, options: &[&str]) -> Job {
     ];
     let beat = [
         "--lease-duration",
-        "2s",
+        "40s",
         "--interval",
-        "200ms",
+        interval,
         "--owner-required",
     ];
     Job::start(&mut kubelease([&words[..], &beat[..], options].concat()))
@@ -44,7 +45,7 @@ fn text(lease: &Value, pointer: &str) -> String {
 fn a_nodes_lease_is_owned_beaten_and_left_to_run_out() {
     let server = ApiServer::start().unwrap();
     server.create_node("gateway-7", "11111111-2222-3333-4444-555555555555");
-    let mut job = heart(&server, &[]);
+    let mut job = heart(&server, "500ms", &[]);
     until("a beat", || lease(&server).is_some());
     let first = lease(&server).unwrap();
     assert_eq!(text(&first, "/spec/holderIdentity"), "gateway-7");
@@ -65,7 +66,7 @@ fn a_nodes_lease_is_owned_beaten_and_left_to_run_out() {
 fn a_lease_can_be_deleted_at_the_end() {
     let server = ApiServer::start().unwrap();
     server.create_node("gateway-7", "11111111-2222-3333-4444-555555555555");
-    let mut job = heart(&server, &["--retire", "delete"]);
+    let mut job = heart(&server, "10s", &["--retire", "delete"]);
     until("a beat", || lease(&server).is_some());
     job.signal(Signal::INT);
     assert_eq!(job.code(), Some(0));
@@ -75,7 +76,7 @@ fn a_lease_can_be_deleted_at_the_end() {
 #[test]
 fn a_node_can_be_registered_and_kept_ready() {
     let server = ApiServer::start().unwrap();
-    let mut job = heart(&server, &["--register", "--keep-ready"]);
+    let mut job = heart(&server, "500ms", &["--register", "--keep-ready"]);
     let is_ready = || {
         let node = server.object("nodes", "", "gateway-7")?;
         Some(node.pointer("/status/conditions/0/status")? == "True")
@@ -96,7 +97,7 @@ fn the_lease_is_made_and_beaten_with_the_requests_that_a_role_grants() {
     for (options, expected) in cases {
         let server = ApiServer::start().unwrap();
         server.create_node("gateway-7", "11111111-2222-3333-4444-555555555555");
-        let mut job = heart(&server, options);
+        let mut job = heart(&server, "500ms", options);
         let writes = || -> Vec<_> {
             let requests = server.requests().into_iter();
             let methods = requests.map(|request| request.method);

@@ -1,7 +1,6 @@
-//! `status`, `list`, `watch`, `release` and what is printed for people and shells.
+//! `status`, `list`, `release` and what is printed for people and shells.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use kubelease::testing::ApiServer;
 use rustix::process::Signal;
@@ -24,7 +23,8 @@ fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).unwrap()
 }
 
-fn server() -> ApiServer {
+/// A server with a lease of ada's.
+pub(crate) fn server() -> ApiServer {
     let server = ApiServer::start().unwrap();
     let spec = json!({
         "holderIdentity": "ada",
@@ -112,32 +112,6 @@ fn list_shows_a_namespace_or_all() {
     let output = on(&server, &["list"]);
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("--namespace"));
-}
-
-#[test]
-fn watch_prints_a_line_for_each_change() {
-    let server = server();
-    let url = server.url();
-    let words = [
-        "watch",
-        "default/job",
-        "--interval",
-        "20ms",
-        "--server",
-        &url,
-    ];
-    let mut child = kubelease(words).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().unwrap().unwrap();
-    assert!(next().contains("held by ada, transitions 4"));
-    server.edit_lease("default", "job", |lease| {
-        *lease.pointer_mut("/spec/holderIdentity").unwrap() = "bob".into();
-    });
-    assert!(next().contains("held by bob, transitions 4"));
-    server.delete_lease("default", "job");
-    assert!(next().ends_with("there is no lease"));
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]

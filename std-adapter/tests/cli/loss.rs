@@ -129,7 +129,7 @@ fn a_dev_server_that_says_nothing_ends_the_command_in_time() {
 #[test]
 fn a_loss_ends_kubelease_where_it_is_asked_to() {
     let stage = Stage::new("exit");
-    let mut a = stage.candidate("a", &["--on-lost", "exit"]);
+    let mut a = stage.candidate("a", &["--on-lost", "exit", "--lease-duration", "15s"]);
     let first = stage.leader("a", 0);
     stage.server.edit_lease("default", "job", |lease| {
         lease["spec"]["holderIdentity"] = "somebody".into();

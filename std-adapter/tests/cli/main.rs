@@ -3,8 +3,10 @@
 #![cfg(target_os = "linux")]
 
 mod command;
+mod guard;
 mod heartbeat;
 mod leases;
 mod loss;
 mod process;
 mod run;
+mod watch;

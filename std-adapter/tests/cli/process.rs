@@ -5,14 +5,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Far longer than anything takes here, on the slowest machine.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// The command, in a process group of its own.
 pub(crate) fn kubelease<I: AsRef<OsStr>>(words: impl IntoIterator<Item = I>) -> Command {
@@ -37,6 +37,11 @@ pub(crate) struct Job(Child);
 impl Job {
     pub(crate) fn start(command: &mut Command) -> Self {
         Self(command.spawn().unwrap())
+    }
+
+    /// What it prints, where that was piped.
+    pub(crate) fn outputs(&mut self) -> (ChildStdout, ChildStderr) {
+        (self.0.stdout.take().unwrap(), self.0.stderr.take().unwrap())
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -103,6 +108,27 @@ pub(crate) fn child_of(parent: Pid) -> Pid {
 pub(crate) fn is_alive(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
+}
+
+/// What a process has of the processor until it is no more, a zombie apart.
+pub(crate) fn cpu_until_gone(pid: Pid) -> Duration {
+    // There are a hundred ticks in a second on every Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    let mut ticks = 0;
+    until("its end", || {
+        let stat = fs::read_to_string(&path).unwrap_or_default();
+        // Fields 3, 14 and 15 of proc_pid_stat(5): a zombie still has its times.
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        if let [state, .., _] = fields[..] {
+            let number = |field: usize| fields.get(field - 3).unwrap().parse::<u32>().unwrap();
+            ticks = number(14) + number(15);
+            return state == "Z";
+        }
+        true
+    });
+    TICK * ticks
 }
 
 /// Waits until `holds`; answers with how long that took.

@@ -133,7 +133,8 @@ fn signals_are_passed_on_and_the_end_is_the_commands_own() {
 #[test]
 fn a_command_that_does_not_end_is_killed_after_its_grace() {
     let stage = Stage::new("grace");
-    let mut job = stage.candidate_after("a", &["--grace", "300ms"], "trap '' TERM");
+    let options = ["--grace", "300ms", "--lease-duration", "15s"];
+    let mut job = stage.candidate_after("a", &options, "trap '' TERM");
     let line = stage.leader("a", 0);
     job.signal(Signal::TERM);
     assert_eq!(job.code(), Some(128 + 9));

@@ -14,18 +14,34 @@ use std::time::Instant;
 
 use futures_core::Stream;
 use kubelease::kubelease_core::time::{self, Now};
-use kubelease::testing::ApiServer;
+use kubelease::testing::{ApiServer, LoggedRequest};
 use kubelease::{Builder, Changes, Clock, Elector, Event, Timing};
 
-/// 2 s, 1.5 s, 0.2 s, and so a request timeout of 0.65 s.
+/// 2 s, 1.5 s, 0.2 s, and so a request timeout of 0.65 s: for what waits for an expiry. On a
+/// machine that is busy with other tests such a term may end by itself.
 pub const FAST: Timing = Timing::new(
     time::Duration::from_millis(2_000),
     time::Duration::from_millis(1_500),
     time::Duration::from_millis(200),
 );
 
+/// 6 s, 4 s, 0.4 s, and so a request timeout of 1.8 s: for terms that must outlive a fault.
+pub const STEADY: Timing = Timing::new(
+    time::Duration::from_millis(6_000),
+    time::Duration::from_millis(4_000),
+    time::Duration::from_millis(400),
+);
+
+/// 30 s, 20 s, 0.2 s, and so a request timeout of 9.9 s: for all that neither expires nor times
+/// out, however slow the machine is.
+pub const PATIENT: Timing = Timing::new(
+    time::Duration::from_millis(30_000),
+    time::Duration::from_millis(20_000),
+    time::Duration::from_millis(200),
+);
+
 /// Far longer than anything takes here, on the slowest machine.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(60);
 
 pub fn candidate(server: &ApiServer, identity: &str) -> Builder {
     Elector::builder()
@@ -33,7 +49,7 @@ pub fn candidate(server: &ApiServer, identity: &str) -> Builder {
         .namespace("default")
         .name("lock")
         .identity(identity)
-        .timing(FAST)
+        .timing(PATIENT)
 }
 
 /// Waits until `holds`; answers with how long that took.
@@ -70,6 +86,17 @@ pub fn holder(server: &ApiServer) -> String {
         .pointer("/spec/holderIdentity")
         .and_then(|holder| holder.as_str());
     holder.unwrap_or_default().to_owned()
+}
+
+/// Between the last write of the old leader and the first of the new one, as the server read them.
+pub fn handover(server: &ApiServer) -> Duration {
+    let requests = server.requests();
+    let writes: Vec<_> = requests.iter().filter(|it| it.is_applied).collect();
+    let new = writes.last().expect("a write").connection;
+    let of_old = |it: &&&LoggedRequest| it.connection != new;
+    let old = writes.iter().rfind(of_old).expect("two leaders");
+    let first = writes.iter().find(|it| it.connection == new);
+    first.expect("a write").at.saturating_sub(old.at)
 }
 
 #[expect(

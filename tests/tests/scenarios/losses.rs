@@ -93,6 +93,8 @@ fn b11_terms_only_rise_and_their_tokens_with_them() {
     at!(e, 2_050, Reply::Conflict => ["GET"]);
     at!(e, 2_100, held_by("B", 8) => ["Stopped Lost", "Leader B"]);
     assert!(e.machine().fence().is_none());
+    let observed = &e.machine().observed_version().resource_version;
+    assert_eq!(observed.as_str(), "8");
     at!(e, 4_000 => ["GET"]);
     at!(e, 4_100, released(10) => ["Leader none", "PUT 10 acquire"]);
     at!(e, 4_200, Accepted(11) => ["Started 2"]);

@@ -22,6 +22,25 @@ const API: &str = "/apis/coordination.k8s.io/v1";
 #[derive(Debug)]
 pub(super) struct LeaseApi(ApiClient);
 
+/// One lease as a list has it.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// `None` where there is none.
+    pub(super) lease: Option<Value>,
+    /// The version from which a watch goes on.
+    pub(super) version: String,
+}
+
+/// Why a list or a watch came to nothing.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// 403: the right is missing.
+    Forbidden(Failure),
+    /// 410: the server has forgotten what was since this version.
+    Expired,
+    Other(Failure),
+}
+
 /// What became of a conditional write.
 #[derive(Debug)]
 pub(super) enum Written {
@@ -75,6 +94,50 @@ impl LeaseApi {
         }
     }
 
+    /// Reads a lease in the way that a watch can go on from.
+    pub(super) async fn list_one(
+        &mut self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Listed, Trouble> {
+        let answer = self.0.get(&selecting(namespace, name)?).await?;
+        if answer.status() != 200 {
+            return Err(trouble("list", answer).await);
+        }
+        let mut list = read(answer).await?;
+        let version = list.pointer("/metadata/resourceVersion");
+        Ok(Listed {
+            version: version
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            lease: list.pointer_mut("/items/0").map(Value::take),
+        })
+    }
+
+    /// Watches a lease for `length` from `version`, with bookmarks.
+    pub(super) async fn watch_one(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        version: &str,
+        length: Duration,
+    ) -> Result<ApiAnswer, Trouble> {
+        let selecting = selecting(namespace, name)?;
+        let seconds = length.as_secs();
+        let target = format!(
+            "{selecting}&watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}\
+             &resourceVersion={}",
+            escape(version)
+        );
+        let answer = self.0.get(&target).await?;
+        if answer.status() == 200 {
+            Ok(answer)
+        } else {
+            Err(trouble("watch", answer).await)
+        }
+    }
+
     /// Writes a lease back, on condition that it is still in the version that it carries.
     pub(super) async fn put(
         &mut self,
@@ -94,6 +157,20 @@ impl LeaseApi {
     }
 }
 
+impl<E: Into<Failure>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+/// All leases of a namespace that have this name.
+fn selecting(namespace: &str, name: &str) -> Result<String, Failure> {
+    let target = target(namespace, name)?;
+    let place = target.strip_suffix(name).unwrap_or_default();
+    let place = place.trim_end_matches('/');
+    Ok(format!("{place}?fieldSelector=metadata.name%3D{name}"))
+}
+
 fn target(namespace: &str, name: &str) -> Result<String, Failure> {
     // Both are plain once they are checked, and need no escapes.
     LeasePath::new(namespace, name)
@@ -104,6 +181,16 @@ fn target(namespace: &str, name: &str) -> Result<String, Failure> {
 async fn read(answer: ApiAnswer) -> Result<Value, Failure> {
     serde_json::from_slice(&answer.body().await?)
         .map_err(|error| Failure::new(format_args!("expected a Lease in JSON, found: {error}")))
+}
+
+async fn trouble(verb: &str, answer: ApiAnswer) -> Trouble {
+    let status = answer.status();
+    let failure = refusal(verb, answer).await;
+    match status {
+        403 => Trouble::Forbidden(failure),
+        410 => Trouble::Expired,
+        _ => Trouble::Other(failure),
+    }
 }
 
 /// The server's own words.
@@ -148,5 +235,8 @@ mod tests {
         assert!(target("a/b", "x").is_err());
         let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/job";
         assert_eq!(target("default", "job").unwrap(), path);
+        let all = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+        let one = format!("{all}?fieldSelector=metadata.name%3Djob");
+        assert_eq!(selecting("default", "job").unwrap(), one);
     }
 }

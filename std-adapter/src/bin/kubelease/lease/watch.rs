@@ -1,30 +1,42 @@
 //! `kubelease watch`: what happens to a Lease, as it is seen.
 
+mod state;
+mod stream;
+
 use core::time::Duration;
 use std::io::{self, Write};
 
 use clap::Args;
 use kubelease::{Clock, SystemClock};
-use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::api::LeaseApi;
+use self::state::State;
+use self::stream::{Change, ChangeStream};
+use super::api::{LeaseApi, Trouble};
 use super::block_on;
-use super::row::Row;
 use crate::args::{Format, LeaseName, OutputArgs};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, Outcome};
 
-/// Which Lease, and how often to look at it.
+/// Which Lease, and how to look at it.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     /// The lease.
     #[arg(value_name = "[NAMESPACE/]NAME")]
     lease: LeaseName,
-    /// Time between two looks. It needs the right `get` alone, and no connection that stays.
+    /// Read the lease every `--interval` instead of watching it. It needs the right `get` alone,
+    /// and no connection that stays. Without the rights `list` and `watch` it is done unasked.
+    #[arg(long)]
+    poll: bool,
+    /// Time between two looks where the lease is not watched.
     #[arg(long, value_parser = humantime::parse_duration, value_name = "DURATION",
           default_value = "500ms")]
     interval: Duration,
+    /// Read the lease anew where the watch was silent for so long. Servers send a bookmark about
+    /// once a minute.
+    #[arg(long, value_parser = humantime::parse_duration, value_name = "DURATION",
+          default_value = "90s")]
+    silence: Duration,
     /// Print renewals, too.
     #[arg(long)]
     renewals: bool,
@@ -37,6 +49,13 @@ pub(crate) struct WatchArgs {
     connect: ConnectArgs,
 }
 
+/// After this long a server ends a watch, and the next one goes on from there.
+const WATCH_LENGTH: Duration = Duration::from_secs(300);
+
+/// Waits before another try, the first and the longest; each is twice the one before.
+const WAIT_MIN: Duration = Duration::from_millis(100);
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
 /// Prints a line for each change, the first for what there is.
 pub(crate) fn run(args: &WatchArgs) -> Outcome {
     block_on(watch(args))
@@ -44,80 +63,129 @@ pub(crate) fn run(args: &WatchArgs) -> Outcome {
 
 async fn watch(args: &WatchArgs) -> Outcome {
     let connected = args.connect.connect()?;
-    let namespace = connected.namespace(&args.lease)?;
-    let mut api = LeaseApi::new(&connected)?;
-    let clock = SystemClock::new();
-    let begun = clock.now().instant;
-    let end = args
-        .length
-        .map(|length| begun.saturating_add(length.into()));
-    let mut last = None;
-    while end.is_none_or(|end| clock.now().instant < end) {
-        let seen = match api.get(&namespace, &args.lease.name).await {
-            Ok(lease) => State::of(lease),
-            Err(failure) => State::Unknown(failure.reason),
-        };
-        if last.as_ref() != Some(&seen) {
-            let is_news = args.renewals || last.as_ref().is_none_or(|last| seen.differs(last));
-            if is_news {
-                print(&seen, args.output.output)?;
-            }
-            last = Some(seen);
-        }
-        sleep(args.interval).await;
+    let mut watcher = Watcher {
+        namespace: connected.namespace(&args.lease)?,
+        api: LeaseApi::new(&connected)?,
+        args,
+        wait: WAIT_MIN,
+        last: None,
+        complaint: String::new(),
+    };
+    match args.length {
+        None => watcher.look().await?,
+        Some(length) => timeout(length, watcher.look()).await.unwrap_or(Ok(()))?,
     }
     Ok(0)
 }
 
-/// What a look found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    Missing,
-    /// There was no answer, or not this one.
-    Unknown(String),
-    There {
-        holder: String,
-        transitions: String,
-        uid: String,
-        renewed: String,
-        version: String,
-    },
+#[derive(Debug)]
+struct Watcher<'a> {
+    args: &'a WatchArgs,
+    api: LeaseApi,
+    namespace: String,
+    /// Before the next try.
+    wait: Duration,
+    /// What was seen last, and told where it was news.
+    last: Option<State>,
+    /// What was complained of last.
+    complaint: String,
 }
 
-impl State {
-    fn of(lease: Option<Value>) -> Self {
-        let Some(lease) = lease else {
-            return Self::Missing;
-        };
-        let row = Row::new(lease, None);
-        Self::There {
-            transitions: row.transitions(),
-            uid: row.text("/metadata/uid").to_owned(),
-            renewed: row.text("/spec/renewTime").to_owned(),
-            version: row.text("/metadata/resourceVersion").to_owned(),
-            holder: row.holder,
+impl Watcher<'_> {
+    /// Looks for as long as somebody reads what is printed.
+    async fn look(&mut self) -> Result<(), Failure> {
+        if !self.args.poll {
+            let interval = humantime::format_duration(self.args.interval);
+            let failure = self.list_and_watch().await?;
+            let reason = failure.reason;
+            self.complain(format!(
+                "{reason}; the lease is read every {interval} instead"
+            ))?;
+        }
+        loop {
+            let seen = match self.api.get(&self.namespace, &self.args.lease.name).await {
+                Ok(lease) => State::of(lease),
+                Err(failure) => State::Unknown(failure.reason),
+            };
+            self.show(seen)?;
+            sleep(self.args.interval).await;
         }
     }
 
-    /// Whether it is more than a renewal of `last`.
-    fn differs(&self, last: &Self) -> bool {
-        match (self, last) {
-            (
-                Self::There {
-                    holder,
-                    transitions,
-                    uid,
-                    ..
-                },
-                Self::There {
-                    holder: last_holder,
-                    transitions: last_transitions,
-                    uid: last_uid,
-                    ..
-                },
-            ) => (holder, transitions, uid) != (last_holder, last_transitions, last_uid),
-            (Self::Missing | Self::Unknown(_) | Self::There { .. }, _) => self != last,
+    /// Lists the lease and watches it from there, and again where something goes wrong, until the
+    /// server says that this is forbidden: that is the answer.
+    async fn list_and_watch(&mut self) -> Result<Failure, Failure> {
+        loop {
+            let name = &self.args.lease.name;
+            match self.api.list_one(&self.namespace, name).await {
+                Ok(listed) => {
+                    self.show(State::of(listed.lease))?;
+                    match self.follow(listed.version).await {
+                        Ok(()) | Err(Trouble::Expired) => {}
+                        Err(Trouble::Forbidden(failure)) => return Ok(failure),
+                        Err(Trouble::Other(failure)) => self.complain(failure.reason)?,
+                    }
+                }
+                Err(Trouble::Expired) => {}
+                Err(Trouble::Forbidden(failure)) => return Ok(failure),
+                Err(Trouble::Other(failure)) => self.show(State::Unknown(failure.reason))?,
+            }
+            self.pause().await;
         }
+    }
+
+    /// Watches from `version` until a watch is silent for too long, which may be a dead one.
+    async fn follow(&mut self, mut version: String) -> Result<(), Trouble> {
+        loop {
+            let name = &self.args.lease.name;
+            let watch = self
+                .api
+                .watch_one(&self.namespace, name, &version, WATCH_LENGTH);
+            let mut changes = ChangeStream::new(watch.await?);
+            loop {
+                let Ok(change) = timeout(self.args.silence, changes.next()).await else {
+                    return Ok(());
+                };
+                let Some(change) = change? else {
+                    break;
+                };
+                change.version().clone_into(&mut version);
+                self.wait = WAIT_MIN;
+                match change {
+                    Change::Bookmark(_) => {}
+                    Change::There(lease) => self.show(State::of(Some(lease)))?,
+                    Change::Gone(_) => self.show(State::Missing)?,
+                }
+            }
+            // The server ends each watch at some time, and this one quietly.
+            self.pause().await;
+        }
+    }
+
+    async fn pause(&mut self) {
+        sleep(self.wait).await;
+        self.wait = WAIT_MAX.min(self.wait.saturating_mul(2));
+    }
+
+    /// Prints what was seen, where it is news.
+    fn show(&mut self, seen: State) -> Result<(), Failure> {
+        let last = self.last.as_ref();
+        if last != Some(&seen) {
+            if self.args.renewals || last.is_none_or(|last| seen.differs(last)) {
+                print(&seen, self.args.output.output)?;
+            }
+            self.last = Some(seen);
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with the watch, once for each reason.
+    fn complain(&mut self, reason: String) -> Result<(), Failure> {
+        if reason != self.complaint {
+            writeln!(io::stderr(), "kubelease: {reason}")?;
+            self.complaint = reason;
+        }
+        Ok(())
     }
 }
 
@@ -125,50 +193,11 @@ fn print(state: &State, format: Format) -> Result<(), Failure> {
     let now = SystemClock::new().now().wall.map(|wall| wall.to_text());
     let now = now.as_ref().map_or("-", |text| text.as_str());
     let line = match format {
-        Format::Table => format!("{now}  {}", words(state)),
-        Format::Json => members(state, now).to_string(),
+        Format::Table => format!("{now}  {}", state.words()),
+        Format::Json => state.members(now).to_string(),
     };
     let mut out = io::stdout();
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())
-}
-
-fn words(state: &State) -> String {
-    match state {
-        State::Missing => "there is no lease".to_owned(),
-        State::Unknown(reason) => format!("unknown: {reason}"),
-        State::There {
-            holder,
-            transitions,
-            version,
-            ..
-        } => {
-            let holder = if holder.is_empty() { "nobody" } else { holder };
-            format!("held by {holder}, transitions {transitions}, version {version}")
-        }
-    }
-}
-
-fn members(state: &State, now: &str) -> Value {
-    match state {
-        State::Missing => json!({"seenAt": now, "lease": null}),
-        State::Unknown(reason) => json!({"seenAt": now, "error": reason}),
-        State::There {
-            holder,
-            transitions,
-            uid,
-            renewed,
-            version,
-        } => json!({
-            "seenAt": now,
-            "lease": {
-                "holderIdentity": holder,
-                "leaseTransitions": transitions.parse::<i64>().ok(),
-                "renewTime": renewed,
-                "resourceVersion": version,
-                "uid": uid,
-            },
-        }),
-    }
 }

@@ -34,6 +34,10 @@ use crate::exit::Outcome;
 /// What is not dead by then is tried again.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
+/// What the kernel does not let die, such as a frozen or hanging one, is tried ever more rarely, up
+/// to this: each try looks at all processes.
+const KILL_AGAIN_MAX: Duration = Duration::from_secs(1);
+
 /// How often what the command left behind is killed before the guard gives up on it.
 const SWEEPS_MAX: u32 = 250;
 
@@ -112,6 +116,8 @@ struct Guard {
     bounds: Bounds,
     /// Whether the command was told to end.
     is_told: bool,
+    /// Between this kill and the next.
+    kill_again: Duration,
 }
 
 impl Guard {
@@ -129,6 +135,7 @@ impl Guard {
             )?,
             bounds,
             is_told: false,
+            kill_again: KILL_AGAIN,
         })
     }
 
@@ -160,7 +167,9 @@ impl Guard {
         let Bounds { term_at, kill_at } = self.bounds;
         if now >= kill_at {
             kill_tree(Some(self.group), getpid());
-            return now.saturating_add(KILL_AGAIN);
+            let next = now.saturating_add(self.kill_again);
+            self.kill_again = KILL_AGAIN_MAX.min(self.kill_again.saturating_mul(2));
+            return next;
         }
         if now >= term_at && !self.is_told {
             self.is_told = true;

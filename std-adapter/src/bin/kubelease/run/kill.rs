@@ -97,17 +97,20 @@ fn process(pid: i32) -> Option<Process> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Takes fields 1, 3, 4 and 22 of proc_pid_stat(5); the name between may have blanks and
+/// Takes fields 1, 3, 4, 20 and 22 of proc_pid_stat(5); the name between may have blanks and
 /// parentheses of its own.
 fn parse_stat(stat: &str) -> Option<Process> {
     let pid = Pid::from_raw(stat.split_once(' ')?.0.parse().ok()?)?;
     let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
     let state = rest.next()?;
+    let parent = rest.next()?.parse().ok()?;
+    let threads: u32 = rest.nth(15)?.parse().ok()?;
     Some(Process {
         pid,
-        parent: rest.next()?.parse().ok()?,
-        is_zombie: matches!(state, "Z" | "X"),
-        started: rest.nth(17)?.parse().ok()?,
+        parent,
+        // Where only the first thread has ended the others go on.
+        is_zombie: matches!(state, "Z" | "X") && threads <= 1,
+        started: rest.nth(1)?.parse().ok()?,
     })
 }
 
@@ -124,6 +127,9 @@ mod tests {
         let found = (process.parent, process.is_zombie, process.started);
         assert_eq!(found, (7, false, 8877));
         assert!(parse_stat(&format!("12 (x) Z 7 {rest}")).unwrap().is_zombie);
+        let threads = rest.replace(" 20 0 1 0 8877", " 20 0 2 0 8877");
+        let process = parse_stat(&format!("12 (x) Z 7 {threads}")).unwrap();
+        assert!(!process.is_zombie, "one thread of two is left");
         assert_eq!(parse_stat("12 (x) S 7 1 2"), None);
         assert_eq!(parse_stat("12 (x"), None);
     }
