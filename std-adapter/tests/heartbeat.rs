@@ -310,6 +310,38 @@ async fn a_node_that_was_deleted_is_registered_anew_with_a_new_lease() {
     until("the condition", || ready(&server)["status"] == "True").await;
 }
 
+/// Where nobody collects garbage, the lease of a deleted Node lives on.
+#[tokio::test]
+async fn a_node_that_is_deleted_while_its_lease_lives_is_registered_anew() {
+    let server = ApiServer::start().unwrap();
+    let config = HeartbeatConfig {
+        interval: time::Duration::from_millis(250),
+        owner_required: true,
+        ..with_seconds(1)
+    };
+    let handle = node(&server).config(config).register().keep_ready();
+    let handle = handle.start().unwrap();
+    beaten(&handle).await;
+    until("the condition", || ready(&server)["status"] == "True").await;
+    let old = owner(&server);
+    server.delete_node("gw1");
+    until("another owner", || {
+        let new = server.object("nodes", "", "gw1").unwrap_or_default();
+        let new = &new["metadata"]["uid"];
+        new.is_string() && *new != old && owner(&server) == *new
+    })
+    .await;
+    until("the condition", || ready(&server)["status"] == "True").await;
+    assert_eq!(server.count("DELETE"), 0, "the lease is the same");
+    // Once in a lease duration, and by the heart after each registration.
+    server.clear_requests();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let looks = |r: &LoggedRequest| r.method == "GET" && r.path == "/api/v1/nodes/gw1";
+    let looks = server.count_if(looks);
+    assert!((1..=5).contains(&looks), "{looks}");
+    assert_eq!(handle.retire(Retire::Keep).await, Ok(Finish::Kept));
+}
+
 #[tokio::test]
 async fn a_node_that_was_found_dead_in_an_outage_is_said_to_be_ready_again() {
     let server = ApiServer::start().unwrap();

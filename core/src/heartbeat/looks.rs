@@ -9,6 +9,16 @@ use crate::protocol::{TroubleKind, Verb};
 use crate::time::{Duration, Instant};
 
 impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
+    /// The Node was made anew, as the host knows: it is asked for its uid before the next beat,
+    /// which writes that as the owner.
+    pub fn node_was_replaced(&mut self) {
+        if self.known.owners.node == OwnerState::Current {
+            self.known.owners.node = OwnerState::Stale;
+        }
+        self.uid_is_fresh = false;
+        self.was_looked_up = false;
+    }
+
     /// A beat was acknowledged that had left at `sent`: whether to look at the Node now.
     pub(super) fn wants_look(&self, sent: Instant) -> bool {
         let outage = sent.saturating_since(self.last_beat) >= self.rules().lease_duration;

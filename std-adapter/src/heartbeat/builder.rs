@@ -5,13 +5,13 @@ use std::sync::Arc;
 use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity};
 use kubelease_core::wire::path::LeasePath;
 use tokio::runtime;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::Heart;
 use super::handle::HeartbeatHandle;
 use super::keeper::{Duties, Keeper};
 use super::shared::Shared;
-use super::task::{Publisher, Task};
+use super::task::{Call, Publisher, Task};
 use crate::client::ApiClient;
 use crate::clock::{self, Clock, SharedClock};
 use crate::connection::Connection;
@@ -91,8 +91,8 @@ impl HeartbeatBuilder {
     }
 
     /// Creates the Node where it is missing, at the start and later: with its name and nothing
-    /// else. It needs the right `create` on `nodes`, which the node authorizer grants a
-    /// `system:node` for its own.
+    /// else. It needs the rights `create` and `get` on `nodes`, which the node authorizer grants
+    /// a `system:node` for its own. While it beats, the Node is read once in each lease duration.
     ///
     /// The first beat waits for that request, for no longer than a request may take.
     pub const fn register(mut self) -> Self {
@@ -136,11 +136,11 @@ impl HeartbeatBuilder {
         let heart = self.heart(&name, &clock)?;
         let line = SharedLine::new(self.line(&clock)?, clock.clone());
         let shared = Arc::new(Shared::new(Arc::clone(&clock.0), heart.clone()));
-        let keeper = self.keeper(&clock, &shared)?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let keeper = self.keeper(&clock, &shared, &sender)?;
         let runtime = runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
 
         let traffic = Traffic::default();
-        let (sender, receiver) = mpsc::unbounded_channel();
         let task = Task {
             namespace,
             name,
@@ -178,6 +178,7 @@ impl HeartbeatBuilder {
         &self,
         clock: &SharedClock,
         shared: &Arc<Shared>,
+        calls: &UnboundedSender<Call>,
     ) -> Result<Option<Keeper>, StartError> {
         if self.duties == Duties::default() {
             return Ok(None);
@@ -188,9 +189,16 @@ impl HeartbeatBuilder {
             client,
             clock: clock.clone(),
             shared: Arc::clone(shared),
+            calls: calls.clone(),
             node,
             duties: self.duties,
             pause: self.config.interval,
+            look_every: self.config.lease_duration,
+            look_at: clock
+                .0
+                .now()
+                .instant
+                .saturating_add(self.config.lease_duration),
         }))
     }
 }

@@ -1,14 +1,19 @@
 //! [`Keeper`]: makes the Node, and says that it is ready. No beat waits for it but the first.
 
 use core::fmt::Write;
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
 use std::sync::Arc;
 
 use kubelease_core::drive::Clock as _;
 use kubelease_core::heartbeat::Health;
-use kubelease_core::time::{Duration, Now};
+use kubelease_core::time::{Duration, Instant, Now};
 use kubelease_core::timestamp::Timestamp;
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::shared::{Ready, Shared, Wishes};
+use super::task::Call;
 use crate::client::{ApiAnswer, ApiClient, ApiError};
 use crate::clock::SharedClock;
 
@@ -31,11 +36,18 @@ pub(super) struct Keeper {
     pub(super) client: ApiClient,
     pub(super) clock: SharedClock,
     pub(super) shared: Arc<Shared>,
+    /// To the heart.
+    pub(super) calls: UnboundedSender<Call>,
     /// A DNS-1123 subdomain: it can stand in a path and in JSON as it is.
     pub(super) node: String,
     pub(super) duties: Duties,
     /// The first wait between two tries.
     pub(super) pause: Duration,
+    /// Time between looks whether a registered Node is there still. Its lease may outlive it: not
+    /// every lease has an owner, and not every server a garbage collector.
+    pub(super) look_every: Duration,
+    /// When the next look is due.
+    pub(super) look_at: Instant,
 }
 
 /// Why a wish is not fulfilled.
@@ -72,7 +84,7 @@ impl Keeper {
                 Ok(()) => {
                     pause = self.pause.min(PAUSE_MAX);
                     self.shared.set_node_error(None);
-                    self.shared.wished.notified().await;
+                    self.wait().await;
                 }
                 Err(obstacle) => {
                     self.shared.set_node_error(Some(obstacle.text));
@@ -84,6 +96,19 @@ impl Keeper {
         }
     }
 
+    /// Waits for a wish, or until a look is due.
+    async fn wait(&self) {
+        let mut wished = pin!(self.shared.wished.notified());
+        let mut due = pin!(self.clock.sleep_until(self.look_at));
+        poll_fn(|context| {
+            if self.duties.registers && due.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            wished.as_mut().poll(context)
+        })
+        .await;
+    }
+
     async fn rest(&self, pause: Duration) {
         let until = self.clock.now().instant.saturating_add(pause);
         self.clock.sleep_until(until).await;
@@ -91,6 +116,9 @@ impl Keeper {
 
     /// Does what can be done now, of what it has the duty to do.
     async fn serve(&mut self) -> Result<(), Obstacle> {
+        if self.duties.registers && self.clock.now().instant >= self.look_at {
+            self.look().await?;
+        }
         if self.duties.registers && self.shared.wishes().register {
             self.register().await?;
         }
@@ -111,6 +139,28 @@ impl Keeper {
         Ok(())
     }
 
+    /// Looks whether the Node is there, where its host lives and beats.
+    async fn look(&mut self) -> Result<(), Obstacle> {
+        if self.shared.health() == Health::Ok && self.shared.last_beat().is_some() {
+            let path = format!("/api/v1/nodes/{}", self.node);
+            let answer = self.client.get(&path).await;
+            match answered("GET nodes", answer)? {
+                (200, _) => {}
+                (404, _) => self.shared.wish(Wishes {
+                    register: true,
+                    ..Wishes::default()
+                }),
+                (_, obstacle) => return Err(obstacle),
+            }
+        }
+        self.look_later();
+        Ok(())
+    }
+
+    fn look_later(&mut self) {
+        self.look_at = self.clock.now().instant.saturating_add(self.look_every);
+    }
+
     /// Creates the Node; one that is there already is as good.
     async fn register(&mut self) -> Result<(), Obstacle> {
         let name = &self.node;
@@ -121,6 +171,8 @@ impl Keeper {
         match answered("POST nodes", answer)? {
             (201, _) => {
                 self.shared.registered();
+                // It fails where the heart has ended, which needs no owner any more.
+                let _ = self.calls.send(Call::NodeReplaced);
                 let is_transition = true;
                 self.shared.wish(Wishes {
                     ready: Some(Ready { is_transition }),

@@ -27,6 +27,8 @@ use crate::task::{KEEP_MAX, REQUEST_MAX};
 pub(super) enum Call {
     /// The host is alive; when, is what is shared.
     Alive,
+    /// The Node was made anew.
+    NodeReplaced,
     Retire(Retire),
 }
 
@@ -142,6 +144,7 @@ impl Host<Heart> for Publisher {
                     Some(at) => heart.alive_since(now, at),
                     None => continue,
                 },
+                Call::NodeReplaced => heart.node_was_replaced(),
                 Call::Retire(how) => heart.retire(now, how),
             }
             return Poll::Ready(());

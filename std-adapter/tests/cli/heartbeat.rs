@@ -114,7 +114,7 @@ fn the_lease_is_made_and_beaten_with_the_requests_that_a_role_grants() {
 fn durations_that_do_not_go_together_are_named() {
     let lease = ["heartbeat", "--embedded", "--lease", "a/b", "--holder", "c"];
     let output = output(&[&lease[..], &["--lease-duration", "1500ms"]].concat());
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let said = str::from_utf8(&output.stderr).unwrap();
     assert!(said.starts_with("kubelease: heartbeat: expected"), "{said}");
 }

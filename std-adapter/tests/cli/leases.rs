@@ -145,8 +145,14 @@ fn a_forced_release_takes_the_lease_from_the_dead_and_not_from_the_living() {
     assert_eq!(code(&output), 3);
     assert!(text(&output.stderr).ends_with("not released: a is alive\n"));
     drop(job);
-    let output = on(&stage.server, &["release", "default/job", "--force"]);
+    let short = ["release", "default/job", "--force", "--observe", "100ms"];
+    let output = on(&stage.server, &short);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("may be shorter than the retry period of a"),
+        "{said}"
+    );
     let lease = stage.server.lease("default", "job").unwrap();
     assert_eq!(lease.pointer("/spec/holderIdentity").unwrap(), "");
 }
@@ -210,12 +216,12 @@ fn a_simulation_draws_a_lane_for_each_candidate() {
     }
     std::fs::remove_file(&file).unwrap();
     let output = crate::process::output(&["simulate", "--crash", "zoe@1s"]);
-    assert_eq!(code(&output), 1);
+    assert_eq!(code(&output), 2);
     let expected = "kubelease: expected one of ada, bob, cyd, found `zoe`\n";
     assert_eq!(text(&output.stderr), expected);
     let late = format!("ada@{}s", u64::MAX);
     let output = crate::process::output(&["simulate", "--crash", &late]);
-    assert_eq!(code(&output), 1);
+    assert_eq!(code(&output), 2);
     let said = text(&output.stderr);
     assert!(
         said.contains("expected more than 0s and at most 1day"),
@@ -246,14 +252,12 @@ fn the_picture_of_an_outage_is_the_one_that_is_shown() {
 }
 
 #[test]
-fn completions_that_nobody_reads_are_an_error_and_no_panic() {
+fn completions_that_nobody_reads_are_no_panic() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = kubelease(["completions", "bash"]);
     let output = command.stdout(writer).output().unwrap();
-    assert_eq!(code(&output), 1);
-    let said = text(&output.stderr);
-    assert!(said.starts_with("kubelease: Broken pipe"), "{said}");
+    assert_eq!((code(&output), text(&output.stderr)), (128 + 13, ""));
 }
 
 #[test]
@@ -291,5 +295,4 @@ fn completions_and_the_manual_name_each_command() {
     for words in [".TH kubelease-run 1", "--on-lost", "KUBELEASE_FENCE"] {
         assert!(said.contains(words), "{said}");
     }
-    assert_eq!(code(&output(&["man", "walk"])), 1);
 }

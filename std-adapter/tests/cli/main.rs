@@ -9,4 +9,6 @@ mod leases;
 mod loss;
 mod process;
 mod run;
+mod said;
+mod values;
 mod watch;

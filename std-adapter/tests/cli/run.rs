@@ -38,7 +38,7 @@ fn an_embedded_run_prints_its_fence_and_passes_the_exit_code_on() {
     assert_eq!(output.status.code(), Some(7));
     let log = text(&output.stderr);
     assert!(log.contains(&format!("fence {fence}")), "{log}");
-    assert!(log.ends_with("kubelease: the lease: Released\n"), "{log}");
+    assert!(log.ends_with("kubelease: the lease: released\n"), "{log}");
 }
 
 #[test]
@@ -79,13 +79,22 @@ fn its_own_failures_have_codes_of_their_own() {
     let lease = ["run", "--embedded", "--lease", "a/b"];
     let timing = ["--lease-duration", "1500ms", "--", "true"];
     let (code, said) = run(&[&lease[..], &timing[..]].concat());
-    assert_eq!(code, 125);
+    assert_eq!(code, 2);
     let expected = "kubelease: timing: expected a lease duration of whole seconds, found a \
                     fraction\n";
     assert_eq!(said, expected);
     let (code, said) = run(&["run", "--lease", "a/b", "--server", "ftp://x", "--", "true"]);
     assert_eq!(code, 125);
     assert!(said.starts_with("kubelease: server: expected"), "{said}");
+}
+
+#[test]
+fn the_command_does_not_get_the_token_of_the_server() {
+    let words = ["run", "--quiet", "--embedded", "--lease", "demo/job", "--"];
+    let mut command =
+        kubelease([&words[..], &["sh", "-c", "echo ${KUBELEASE_TOKEN-none}"]].concat());
+    let output = command.env("KUBELEASE_TOKEN", "s3cret").output().unwrap();
+    assert_eq!(text(&output.stdout), "none\n");
 }
 
 #[test]

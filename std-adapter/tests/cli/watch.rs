@@ -6,7 +6,7 @@ use std::process::{ChildStderr, ChildStdout, Stdio};
 use kubelease::testing::{ApiServer, CannedAnswer, Fault, LoggedRequest, Rule};
 
 use crate::leases::server;
-use crate::process::{Job, kubelease, until};
+use crate::process::{Job, kubelease, output, until};
 
 /// A running `kubelease watch`.
 #[derive(Debug)]
@@ -155,6 +155,21 @@ fn without_the_right_to_watch_the_lease_is_read_and_that_is_said() {
         watch.says("held by bob");
         assert_eq!(server.count_if(is_watch), usize::from(verb == "watch"));
     }
+}
+
+#[test]
+fn a_watch_that_never_got_an_answer_fails_and_says_why() {
+    for options in [&[][..], &["--poll"]] {
+        let words = ["watch", "default/job", "--server", "http://127.0.0.1:1"];
+        let output = output(&[&words[..], &["--for", "1s"], options].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = str::from_utf8(&output.stderr).unwrap();
+        assert!(said.starts_with("kubelease: "), "{said}");
+    }
+    let server = server();
+    let url = server.url();
+    let words = ["watch", "default/job", "--server", &url, "--for", "500ms"];
+    assert_eq!(output(&words).status.code(), Some(0));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kubelease::kubelease_core::wire::path::LeasePath;
 
 use crate::dev_server::DevServerArgs;
 use crate::exit::EXIT_CODES;
@@ -105,7 +106,7 @@ pub(crate) struct LeaseName {
 }
 
 impl core::str::FromStr for LeaseName {
-    type Err = &'static str;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (namespace, name) = match text.split_once('/') {
@@ -113,8 +114,10 @@ impl core::str::FromStr for LeaseName {
             None => (None, text),
         };
         if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
-            return Err("expected NAMESPACE/NAME or NAME, found another text");
+            return Err(format!("expected NAMESPACE/NAME or NAME, found `{text}`"));
         }
+        LeasePath::new(namespace.as_deref().unwrap_or("default"), name)
+            .map_err(|error| error.to_string())?;
         Ok(Self {
             namespace,
             name: name.to_owned(),

@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use kubelease::kubelease_core::wire::path::LeasePath;
 use kubelease::testing::ApiServer;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 
 /// How often the requests are forgotten.
 const CLEAR_EVERY: Duration = Duration::from_secs(1);
@@ -41,6 +42,10 @@ pub(crate) struct DevServerArgs {
 
 /// Serves until SIGINT or SIGTERM. The first line on standard output is the server's URL.
 pub(crate) fn run(args: &DevServerArgs) -> Outcome {
+    for namespace in &args.namespace {
+        LeasePath::new(namespace, "any")
+            .map_err(|error| Failure::usage(format_args!("--namespace: {error}")))?;
+    }
     let port = if args.tls_ca.is_some() { 0 } else { args.port };
     let mut builder = ApiServer::builder().port(port);
     if let Some(token) = &args.token {
@@ -52,7 +57,9 @@ pub(crate) fn run(args: &DevServerArgs) -> Outcome {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let server = builder.start()?;
+        let server = builder
+            .start()
+            .map_err(|error| Failure::new(format_args!("--port {port}: {error}")))?;
         for namespace in &args.namespace {
             server.create_namespace(namespace);
         }

@@ -1,6 +1,9 @@
 //! How a command ends: its exit code, and what it says then.
 
 use core::fmt;
+use std::io::{self, Write};
+
+use kubelease::StartError;
 
 /// What `--help` and the manual page say about exit codes.
 pub(crate) const EXIT_CODES: &str = "\
@@ -14,7 +17,14 @@ Exit codes:
   126  run: the command cannot be executed
   127  run: the command was not found
   128+N  run: signal N ended the command, or kubelease while it stood by
+  141  nobody reads what it prints
   Any other code of `run` is that of its command.";
+
+/// The command line is wrong; clap says the same.
+pub(crate) const USAGE: u8 = 2;
+
+/// Nobody reads what is printed: what a shell says of a program that SIGPIPE ended.
+const NOT_READ: u8 = SIGNAL_BASE + 13;
 
 /// Anything but `run` failed.
 pub(crate) const FAILED: u8 = 1;
@@ -58,6 +68,20 @@ impl Failure {
         }
     }
 
+    /// A value on the command line that cannot be meant.
+    pub(crate) fn usage(reason: impl fmt::Display) -> Self {
+        Self::new(reason).with_code(USAGE)
+    }
+
+    /// Nothing was started: where the settings are wrong, by the command line.
+    pub(crate) fn not_started(error: &StartError) -> Self {
+        let is_usage = matches!(
+            error,
+            StartError::Path(_) | StartError::Config(_) | StartError::Heartbeat(_)
+        );
+        Self::new(error).with_code(if is_usage { USAGE } else { FAILED })
+    }
+
     /// The same with another code.
     pub(crate) fn with_code(self, code: u8) -> Self {
         Self { code, ..self }
@@ -68,6 +92,17 @@ impl<E: core::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::new(error)
     }
+}
+
+/// Prints a result, whole. Where nobody reads it any more the command ends without a word, as
+/// programs do that SIGPIPE ends.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut out = io::stdout();
+    let printed = out.write_all(text.as_ref()).and_then(|()| out.flush());
+    printed.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::new("").with_code(NOT_READ),
+        _ => error.into(),
+    })
 }
 
 /// What a command ends with: its exit code.

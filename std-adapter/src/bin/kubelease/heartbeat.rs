@@ -7,24 +7,32 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, Write};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+use kubelease::kubelease_core::lease::Readiness;
 use kubelease::{
-    Changes, Event, Finish, Heartbeat, HeartbeatBuilder, HeartbeatConfig, HeartbeatHandle,
+    Changes, Event, Finish, Heartbeat, HeartbeatBuilder, HeartbeatConfig, HeartbeatHandle, Instant,
     NodeHeartbeat, Retire,
 };
 use tokio::runtime;
+use tokio::time::{Interval, interval};
 use tokio_stream::Stream as _;
 
 use crate::args::LeaseName;
 use crate::connect::ConnectArgs;
 use crate::exit::{FAILED, Failure, Outcome};
 use crate::signals::{Signals, ends};
+use crate::telling;
+
+/// Between two looks whether it beats again, while something is wrong.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What `kubelease heartbeat` is told.
 #[derive(Debug, Args)]
 pub(crate) struct HeartbeatArgs {
     /// Beat for this Node, which holds and owns its lease in `kube-node-lease`.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["lease", "holder"],
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
+          conflicts_with_all = ["lease", "holder"],
           required_unless_present = "lease")]
     node: Option<String>,
     /// Beat this lease, which no Node owns.
@@ -44,19 +52,19 @@ pub(crate) struct HeartbeatArgs {
     #[arg(long)]
     at_once: bool,
     /// Never create the lease without its Node, nor beat one that has another owner.
-    #[arg(long, requires = "node")]
+    #[arg(long)]
     owner_required: bool,
     /// Beat the lease also where somebody else holds it.
     #[arg(long)]
     force_owner: bool,
     /// Look at the Node after an outage, and say where it is not ready.
-    #[arg(long, requires = "node")]
+    #[arg(long)]
     watch_node: bool,
     /// Create the Node where it is missing.
-    #[arg(long, requires = "node")]
+    #[arg(long)]
     register: bool,
     /// Post that the Node is ready, after the first beat and after an outage.
-    #[arg(long, requires = "node")]
+    #[arg(long)]
     keep_ready: bool,
     /// Create the lease by PUT to its own URL, which a Role with `resourceNames` can grant.
     #[arg(long)]
@@ -85,6 +93,25 @@ enum RetireArg {
     Delete,
 }
 
+impl HeartbeatArgs {
+    /// What is about a Node needs one. With `--lease`, clap leaves that to this.
+    fn check(&self) -> Result<(), Failure> {
+        let flags = [
+            (self.owner_required, "--owner-required"),
+            (self.watch_node, "--watch-node"),
+            (self.register, "--register"),
+            (self.keep_ready, "--keep-ready"),
+        ];
+        let given = flags.into_iter().find(|(is_given, _)| *is_given);
+        match given {
+            Some((_, flag)) if self.node.is_none() => {
+                Err(Failure::usage(format_args!("{flag} needs --node")))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 /// Beats until a signal comes.
 pub(crate) fn run(args: &HeartbeatArgs) -> Outcome {
     let runtime = runtime::Builder::new_current_thread()
@@ -94,29 +121,43 @@ pub(crate) fn run(args: &HeartbeatArgs) -> Outcome {
 }
 
 async fn beat(args: &HeartbeatArgs) -> Outcome {
+    args.check()?;
     let signals = Signals::new()?;
     let connected = args.connect.connect()?;
-    let builder = match (&args.node, &args.lease) {
-        (Some(node), _) => NodeHeartbeat::builder(node.as_str()),
-        (None, Some(lease)) => Heartbeat::builder()
-            .namespace(connected.namespace(lease)?)
-            .name(&lease.name)
-            .holder(args.holder.as_deref().unwrap_or(&lease.name)),
+    let (lease, builder) = match (&args.node, &args.lease) {
+        (Some(node), _) => (
+            format!("{}/{node}", NodeHeartbeat::NAMESPACE),
+            NodeHeartbeat::builder(node.as_str()),
+        ),
+        (None, Some(lease)) => {
+            let namespace = connected.namespace(lease)?;
+            let builder = Heartbeat::builder()
+                .namespace(&namespace)
+                .name(&lease.name)
+                .holder(args.holder.as_deref().unwrap_or(&lease.name));
+            (format!("{namespace}/{}", lease.name), builder)
+        }
         (None, None) => return Err(Failure::new("expected --node or --lease, found neither")),
     };
     let builder = builder
         .connection(connected.connection.clone())
         .config(config(args));
-    let handle = with_ways(builder, args).start()?;
+    let handle = with_ways(builder, args)
+        .start()
+        .map_err(|error| Failure::not_started(&error))?;
     let mut beating = Beating {
         args,
         signals,
         changes: handle.changes(),
+        lease,
         last_said: None,
+        not_ready: None,
+        troubled: None,
+        ticks: interval(LOOK_EVERY),
     };
     beating.watch(&handle).await;
     let finish = handle.retire(args.retire.into()).await?;
-    beating.say(format_args!("the lease: {finish:?}"));
+    beating.say(format_args!("the lease: {}", telling::finish(finish)));
     let is_done = matches!(finish, Finish::Kept | Finish::Deleted | Finish::NotHolder);
     Ok(if is_done { 0 } else { FAILED })
 }
@@ -166,8 +207,16 @@ struct Beating<'a> {
     args: &'a HeartbeatArgs,
     signals: Signals,
     changes: Changes,
+    /// Its namespace and name.
+    lease: String,
     /// What went wrong last, as it was said.
     last_said: Option<String>,
+    /// How the Node was not ready, as it was said last.
+    not_ready: Option<Readiness>,
+    /// The last beat before something went wrong, until there is another.
+    troubled: Option<Option<Instant>>,
+    /// When to look for that.
+    ticks: Interval,
 }
 
 impl Beating<'_> {
@@ -179,6 +228,7 @@ impl Beating<'_> {
             if !is_answered && let Poll::Ready(has_beaten) = beaten.as_mut().poll(context) {
                 is_answered = true;
                 if has_beaten {
+                    self.troubled = None;
                     self.say(format_args!("the lease is beaten"));
                 }
             }
@@ -192,8 +242,11 @@ impl Beating<'_> {
             let Some(event) = event else {
                 return Poll::Ready(());
             };
-            self.tell(event);
+            self.tell(event, handle.last_beat());
             self.explain(handle.last_error());
+        }
+        while self.troubled.is_some() && self.ticks.poll_tick(context).is_ready() {
+            self.look(handle.last_beat());
         }
         while let Poll::Ready(number) = self.signals.poll_next(context) {
             if ends(number) {
@@ -201,6 +254,15 @@ impl Beating<'_> {
             }
         }
         Poll::Pending
+    }
+
+    /// Says that the trouble is over, where it is.
+    fn look(&mut self, last_beat: Option<Instant>) {
+        if self.troubled.is_some_and(|before| last_beat > before) {
+            self.troubled = None;
+            self.not_ready = None;
+            self.say(format_args!("the lease is beaten again"));
+        }
     }
 
     /// Says what was wrong, where it is something else than before.
@@ -213,24 +275,40 @@ impl Beating<'_> {
         self.last_said = error;
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&mut self, event: Event, last_beat: Option<Instant>) {
+        if matches!(
+            event,
+            Event::Trouble { .. } | Event::CredentialsRejected | Event::ReconnectAdvised
+        ) {
+            self.troubled.get_or_insert(last_beat);
+        }
         match event {
             Event::NodeNotReady(readiness) => {
-                self.say(format_args!("the Node is not ready: {readiness:?}"));
+                if self.not_ready.replace(readiness) != Some(readiness) {
+                    let why = telling::not_ready(readiness);
+                    let then = if self.args.keep_ready {
+                        "; it is posted as ready"
+                    } else {
+                        ""
+                    };
+                    self.say(format_args!("the Node is not ready: {why}{then}"));
+                }
             }
             Event::Trouble { kind, verb } => {
-                let verb = verb.as_str();
-                self.say(format_args!("trouble with `{verb}`: {kind:?}"));
+                let text = telling::trouble(kind, verb, &self.lease);
+                self.say(format_args!("{text}"));
             }
             Event::LeaderChanged => self.say(format_args!("somebody else holds the lease")),
             Event::LeaseBeingDeleted => self.say(format_args!("the lease is being deleted")),
             Event::CredentialsRejected => self.say(format_args!("the credentials are refused")),
             Event::ReconnectAdvised => self.say(format_args!("the server does not answer")),
+            Event::LeaseRecreated => {
+                self.say(format_args!("the lease was deleted, and is made anew"));
+            }
+            Event::VersionWentBack => self.say(format_args!("the server's store went back")),
             Event::StartedLeading { .. }
             | Event::StoppedLeading { .. }
-            | Event::LeaseRecreated
             | Event::IdentityCollision
-            | Event::VersionWentBack
             | Event::Finished(_)
             | _ => {}
         }

@@ -13,6 +13,7 @@ mod run;
 mod signals;
 mod simulate;
 mod style;
+mod telling;
 mod timing;
 
 use std::io::Write;
@@ -29,8 +30,10 @@ fn main() -> ExitCode {
     match outcome() {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            // Nobody may be there to read it.
-            let _ = writeln!(std::io::stderr(), "kubelease: {}", failure.reason);
+            if !failure.reason.is_empty() {
+                // Nobody may be there to read it.
+                let _ = writeln!(std::io::stderr(), "kubelease: {}", failure.reason);
+            }
             ExitCode::from(failure.code)
         }
     }

@@ -1,12 +1,10 @@
 //! Completions and the manual page, from the definition of the command line.
 
-use std::io::{self, Write};
-
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print};
 
 /// For whom.
 #[derive(Debug, Args)]
@@ -29,7 +27,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
     // It takes an end of the reader, such as `head`, for a reason to panic.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kubelease", &mut script);
-    io::stdout().write_all(&script)?;
+    print(script)?;
     Ok(0)
 }
 
@@ -41,12 +39,14 @@ pub(crate) fn man(args: &ManArgs) -> Outcome {
         None => cli,
         Some(name) => {
             let command = cli.find_subcommand(name).cloned();
-            command.ok_or_else(|| Failure::new(format_args!("no command `{name}`")))?
+            command.ok_or_else(|| Failure::usage(format_args!("no command `{name}`")))?
         }
     };
     let source = concat!("kubelease ", env!("CARGO_PKG_VERSION"));
+    let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .source(source)
-        .render(&mut io::stdout())?;
+        .render(&mut text)?;
+    print(text)?;
     Ok(0)
 }

@@ -23,12 +23,14 @@ use futures_core::Stream;
 use kubelease::{Changes, Elector, Event, Handle, StopReason, Timing};
 use rustix::process::{getpid, set_child_subreaper};
 use tokio::runtime;
+use tokio::time::timeout;
 
 use self::term::TermEnd;
 use crate::args::LeaseName;
 use crate::connect::ConnectArgs;
-use crate::exit::{Failure, LOST, Outcome, RUN_FAILED, by_signal};
+use crate::exit::{Failure, LOST, Outcome, RUN_FAILED, USAGE, by_signal};
 use crate::signals::{Signals, ends};
+use crate::telling;
 use crate::timing::TimingArgs;
 
 /// What `kubelease run` is told.
@@ -40,7 +42,7 @@ pub(crate) struct RunArgs {
     lease: LeaseName,
     /// The name of this candidate, which no other living process may have; the host name and 128
     /// random bits unless said.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     identity: Option<String>,
     /// What to do when leadership was lost and the command has ended.
     #[arg(long, value_enum, default_value = "retry")]
@@ -75,7 +77,9 @@ enum OnLost {
 const PROMISES: &str = "\
 The command finds KUBELEASE_FENCE, a number that rises with each term of the lease, \
 KUBELEASE_IDENTITY, KUBELEASE_LEASE and KUBELEASE_TERM in its environment, and runs in a process \
-group of its own. HUP, INT, QUIT, TERM, USR1, USR2 and WINCH are passed on to that group; after \
+group of its own. KUBELEASE_FENCE stays that of the start of the term where the lease is deleted \
+and made anew meanwhile, which is said on standard error. KUBELEASE_TOKEN is taken out of the \
+environment. HUP, INT, QUIT, TERM, USR1, USR2 and WINCH are passed on to that group; after \
 the first four nothing is started any more.
 
 When leadership ends, the command gets SIGTERM, and SIGKILL before the last instant at which work \
@@ -90,6 +94,9 @@ A whole system or container that stands still stops all three. When it goes on, 
 run for a moment before it is killed: at most 24 ms in 15 freezes of a busy container, and mostly \
 none. What it writes then is only stopped by a store that compares KUBELEASE_FENCE.";
 
+/// How long the end of a term may take to be told, once its command has ended.
+const END_PATIENCE: Duration = Duration::from_secs(1);
+
 /// One `run`, from its start to its end.
 #[derive(Debug)]
 struct Run {
@@ -103,6 +110,11 @@ struct Run {
     stopped_by: Option<i32>,
     /// What was complained of last.
     complaint: Option<String>,
+    /// The last term for which a command was started, and the last whose end was told.
+    begun: u64,
+    told_over: u64,
+    /// The last fencing token that was seen.
+    token: Option<u64>,
 }
 
 /// Runs for election, and runs the command.
@@ -111,7 +123,10 @@ pub(crate) fn run(args: Box<RunArgs>) -> Outcome {
     runtime
         .map_err(Failure::from)
         .and_then(|runtime| runtime.block_on(supervise(args)))
-        .map_err(|failure| failure.with_code(RUN_FAILED))
+        .map_err(|failure| match failure.code {
+            USAGE => failure,
+            _ => failure.with_code(RUN_FAILED),
+        })
 }
 
 async fn supervise(args: Box<RunArgs>) -> Outcome {
@@ -131,7 +146,9 @@ async fn supervise(args: Box<RunArgs>) -> Outcome {
     if let Some(identity) = &args.identity {
         builder = builder.identity(identity);
     }
-    let handle = builder.start()?;
+    let handle = builder
+        .start()
+        .map_err(|error| Failure::not_started(&error))?;
     let run = Run {
         events: handle.changes(),
         lease: format!("{namespace}/{}", args.lease.name),
@@ -141,6 +158,9 @@ async fn supervise(args: Box<RunArgs>) -> Outcome {
         signals,
         stopped_by: None,
         complaint: None,
+        begun: 0,
+        told_over: 0,
+        token: None,
     };
     run.live().await
 }
@@ -162,7 +182,7 @@ impl Run {
             match end {
                 TermEnd::Ended(code) => break code,
                 TermEnd::Lost if self.args.on_lost == OnLost::Exit => break LOST,
-                TermEnd::Lost => {}
+                TermEnd::Lost => self.hear_the_end().await,
                 TermEnd::Unguarded => {
                     self.shut_down().await;
                     return Err(Failure::new("the guard died, and the command was killed"));
@@ -177,6 +197,19 @@ impl Run {
         };
         self.shut_down().await;
         Ok(code)
+    }
+
+    /// Waits until the end of the last term is told, which comes first, for a moment at most.
+    async fn hear_the_end(&mut self) {
+        let told = async {
+            while self.told_over < self.begun
+                && let Some(event) = next(&mut self.events).await
+            {
+                self.tell(event);
+            }
+        };
+        // It may have been lost among too many events.
+        let _ = timeout(END_PATIENCE, told).await;
     }
 
     /// Waits for leadership; says whether it came, and not a signal to end.
@@ -213,7 +246,10 @@ impl Run {
             _ = async { while !ends(signals.next().await) {} } => return,
         };
         match finish {
-            Ok(finish) => say(quiet, format_args!("the lease: {finish:?}")),
+            Ok(finish) => say(
+                quiet,
+                format_args!("the lease: {}", telling::finish(finish)),
+            ),
             Err(error) => say(quiet, format_args!("the lease: {error}")),
         }
     }
@@ -229,6 +265,7 @@ impl Run {
                     StopReason::SteppedDown | StopReason::Stopped | _ => "it was given up",
                 };
                 self.say(format_args!("term {term} is over: {why}"));
+                self.told_over = term;
             }
             Event::LeaderChanged => {
                 let leader = self.handle.leader();
@@ -236,22 +273,48 @@ impl Run {
                 self.say(format_args!("the leader is {leader}"));
             }
             Event::Trouble { kind, verb } => {
-                let verb = verb.as_str();
-                self.say(format_args!("trouble with `{verb}`: {kind:?}"));
+                let text = telling::trouble(kind, verb, &self.lease);
+                self.say(format_args!("{text}"));
                 self.complain();
             }
             Event::ReconnectAdvised | Event::CredentialsRejected => self.complain(),
             Event::IdentityCollision => {
                 self.say(format_args!("another process has the same identity"));
             }
+            Event::LeaseRecreated => self.tell_of_another_lease(),
+            Event::VersionWentBack => self.say(format_args!(
+                "the server's store went back: fencing tokens may be lower than earlier ones"
+            )),
             Event::StartedLeading { .. }
-            | Event::LeaseRecreated
             | Event::LeaseBeingDeleted
-            | Event::VersionWentBack
             | Event::NodeNotReady(_)
             | Event::Finished(_)
             | _ => {}
         }
+    }
+
+    /// The lease was deleted under the command, and made anew.
+    fn tell_of_another_lease(&mut self) {
+        let token = self.handle.fence().and_then(|fence| fence.token());
+        let number = token.map_or("unknown".to_owned(), |token| token.to_string());
+        self.say(format_args!(
+            "the lease was deleted and made anew: its fence is {number} now, and the command has \
+             that of its start"
+        ));
+        self.compare(token);
+    }
+
+    /// Says where fencing tokens have started lower: who compares them lets the past in then.
+    fn compare(&mut self, token: Option<u64>) {
+        if let (Some(last), Some(token)) = (self.token, token)
+            && token <= last
+        {
+            self.say(format_args!(
+                "fencing tokens went back: {token} after {last}; a store that compares them has to \
+                 be told"
+            ));
+        }
+        self.token = token.or(self.token);
     }
 
     /// Says what is wrong with the server, once for each reason.

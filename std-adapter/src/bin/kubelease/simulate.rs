@@ -12,13 +12,12 @@ mod world;
 
 use core::time::Duration;
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 
 use self::script::{Moment, Outage, Script};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print};
 use crate::timing::{TimingArgs, human};
 
 /// The names of candidates; the first contends first.
@@ -41,7 +40,8 @@ pub(crate) struct SimulateArgs {
     /// A candidate that stops and releases the lease, or whoever leads then: `leader@40s`.
     #[arg(long, value_name = "NAME@TIME")]
     stop: Vec<Moment>,
-    /// How long it all takes; until everything given has had its effect unless said.
+    /// How long it all takes, at most one day; until everything given has had its effect unless
+    /// said.
     #[arg(long = "for", value_parser = humantime::parse_duration, value_name = "DURATION")]
     length: Option<Duration>,
     /// A request and its answer on the network.
@@ -64,11 +64,11 @@ pub(crate) fn run(args: &SimulateArgs) -> Outcome {
     let trace = world::run(&script);
     let picture = picture::draw(&script, &trace);
     match &args.file {
-        None => io::stdout().write_all(picture.as_bytes())?,
+        None => print(picture)?,
         Some(path) => {
             fs::write(path, picture)
                 .map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
-            io::stdout().write_all(trace.summary(&script).as_bytes())?;
+            print(trace.summary(&script))?;
         }
     }
     Ok(0)
@@ -85,7 +85,7 @@ fn script(args: &SimulateArgs) -> Result<Script, Failure> {
     for name in given {
         if !names.contains(&name.as_str()) {
             let all = names.join(", ");
-            return Err(Failure::new(format_args!(
+            return Err(Failure::usage(format_args!(
                 "expected one of {all}, found `{name}`"
             )));
         }
@@ -101,7 +101,7 @@ fn script(args: &SimulateArgs) -> Result<Script, Failure> {
         Duration::from_secs(length.as_secs().saturating_add(1))
     });
     if length.is_zero() || length > script::LENGTH_MAX {
-        return Err(Failure::new(format_args!(
+        return Err(Failure::usage(format_args!(
             "--for: expected more than 0s and at most {}, found {}",
             human(script::LENGTH_MAX),
             human(length)

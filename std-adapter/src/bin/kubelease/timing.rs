@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 use core::time::Duration;
-use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use kubelease::kubelease_core::time;
@@ -10,7 +9,7 @@ use kubelease::{Report, Timing};
 use serde_json::json;
 
 use crate::args::{Format, OutputArgs};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print};
 
 /// Durations that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,7 +87,7 @@ impl TimingArgs {
         }
         timing
             .validate()
-            .map_err(|error| Failure::new(format_args!("timing: {error}")))?;
+            .map_err(|error| Failure::usage(format_args!("timing: {error}")))?;
         Ok(timing)
     }
 }
@@ -110,7 +109,7 @@ pub(crate) fn run(args: &TimingReportArgs) -> Outcome {
         Format::Table => table(&timing, &report),
         Format::Json => format!("{:#}\n", as_json(&timing, &report)),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(text)?;
     Ok(0)
 }
 

@@ -1,7 +1,6 @@
 //! `kubelease list`: all Leases of a namespace, or of all.
 
 use core::time::Duration;
-use std::io::{self, Write};
 
 use clap::Args;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use super::row::{Row, columns};
 use super::seen::Watcher;
 use crate::args::{Format, OutputArgs};
 use crate::connect::ConnectArgs;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print};
 use crate::style::strong;
 
 const HEADER: [&str; 8] = [
@@ -84,7 +83,7 @@ async fn list(args: &ListArgs) -> Outcome {
             format!("{:#}\n", Value::Array(rows))
         }
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(text)?;
     Ok(0)
 }
 

@@ -24,6 +24,9 @@ const DURATION_DEFAULT_S: i64 = 15;
 
 /// Which Lease, and whose.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "kubelease release [OPTIONS] <--identity <NAME>|--force> [NAMESPACE/]NAME"
+)]
 pub(crate) struct ReleaseArgs {
     /// The lease.
     #[arg(value_name = "[NAMESPACE/]NAME")]
@@ -35,7 +38,8 @@ pub(crate) struct ReleaseArgs {
     /// proves nothing of a holder that is cut off and works on.
     #[arg(long)]
     force: bool,
-    /// How long to look before a forced release; a third of the lease duration unless said.
+    /// How long to look before a forced release, more than 0s; a third of the lease duration
+    /// unless said. A living holder renews once in its retry period.
     #[arg(long, value_parser = humantime::parse_duration, value_name = "DURATION",
           requires = "force")]
     observe: Option<Duration>,
@@ -49,6 +53,9 @@ pub(crate) fn run(args: &ReleaseArgs) -> Outcome {
 }
 
 async fn release(args: &ReleaseArgs) -> Outcome {
+    if args.observe.is_some_and(|look| look.is_zero()) {
+        return Err(Failure::usage("--observe: expected more than 0s, found 0s"));
+    }
     let connected = args.connect.connect()?;
     let namespace = connected.namespace(&args.lease)?;
     let (name, mut api) = (&args.lease.name, LeaseApi::new(&connected)?);
@@ -65,8 +72,17 @@ async fn release(args: &ReleaseArgs) -> Outcome {
     if args.force {
         let seconds = row.number("/spec/leaseDurationSeconds");
         let seconds = u64::try_from(seconds.unwrap_or(DURATION_DEFAULT_S)).unwrap_or(0);
-        let look = Duration::from_secs(seconds) / LOOK_PART;
-        let look = args.observe.unwrap_or(look);
+        let usual = Duration::from_secs(seconds) / LOOK_PART;
+        let look = args.observe.unwrap_or(usual);
+        if look < usual {
+            say(format_args!(
+                "{} may be shorter than the retry period of {}, who may live and not renew in it; \
+                 {} is not",
+                short(look),
+                row.holder,
+                short(usual)
+            ));
+        }
         say(format_args!(
             "looking for {} whether {} renews it",
             short(look),

@@ -1,7 +1,6 @@
 //! `kubelease status`: one Lease.
 
 use core::time::Duration;
-use std::io::{self, Write};
 
 use clap::Args;
 
@@ -11,7 +10,7 @@ use super::row::Row;
 use super::seen::Watcher;
 use crate::args::{Format, LeaseName, OutputArgs};
 use crate::connect::ConnectArgs;
-use crate::exit::{Failure, NOT_THERE, Outcome};
+use crate::exit::{Failure, NOT_THERE, Outcome, print};
 use crate::style::strong;
 
 /// Which Lease, and how long to look at it.
@@ -57,7 +56,7 @@ async fn status(args: &StatusArgs) -> Outcome {
         Format::Table => table(&row),
         Format::Json => format!("{:#}\n", row.to_json()),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(text)?;
     Ok(if row.holder.is_empty() { NOT_THERE } else { 0 })
 }
 

@@ -16,7 +16,7 @@ use super::api::{LeaseApi, Trouble};
 use super::block_on;
 use crate::args::{Format, LeaseName, OutputArgs};
 use crate::connect::ConnectArgs;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print};
 
 /// Which Lease, and how to look at it.
 #[derive(Debug, Args)]
@@ -69,13 +69,20 @@ async fn watch(args: &WatchArgs) -> Outcome {
         args,
         wait: WAIT_MIN,
         last: None,
+        is_answered: false,
         complaint: String::new(),
     };
     match args.length {
         None => watcher.look().await?,
         Some(length) => timeout(length, watcher.look()).await.unwrap_or(Ok(()))?,
     }
-    Ok(0)
+    match watcher.last {
+        _ if watcher.is_answered => Ok(0),
+        Some(State::Unknown(reason)) => Err(Failure::new(reason)),
+        Some(State::Missing | State::There { .. }) | None => {
+            Err(Failure::new("expected an answer meanwhile, found none"))
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -87,6 +94,8 @@ struct Watcher<'a> {
     wait: Duration,
     /// What was seen last, and told where it was news.
     last: Option<State>,
+    /// Whether there was ever an answer that says what there is.
+    is_answered: bool,
     /// What was complained of last.
     complaint: String,
 }
@@ -169,10 +178,11 @@ impl Watcher<'_> {
 
     /// Prints what was seen, where it is news.
     fn show(&mut self, seen: State) -> Result<(), Failure> {
+        self.is_answered |= !matches!(seen, State::Unknown(_));
         let last = self.last.as_ref();
         if last != Some(&seen) {
             if self.args.renewals || last.is_none_or(|last| seen.differs(last)) {
-                print(&seen, self.args.output.output)?;
+                show(&seen, self.args.output.output)?;
             }
             self.last = Some(seen);
         }
@@ -189,15 +199,12 @@ impl Watcher<'_> {
     }
 }
 
-fn print(state: &State, format: Format) -> Result<(), Failure> {
+fn show(state: &State, format: Format) -> Result<(), Failure> {
     let now = SystemClock::new().now().wall.map(|wall| wall.to_text());
     let now = now.as_ref().map_or("-", |text| text.as_str());
     let line = match format {
         Format::Table => format!("{now}  {}", state.words()),
         Format::Json => state.members(now).to_string(),
     };
-    let mut out = io::stdout();
-    writeln!(out, "{line}")?;
-    out.flush()?;
-    Ok(())
+    print(format!("{line}\n"))
 }

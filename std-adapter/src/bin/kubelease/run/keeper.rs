@@ -49,6 +49,8 @@ impl Keeper {
             .arg(bounds.kill_at.as_millis().to_string())
             .arg("--")
             .args(command)
+            // The server's credentials are none of the command's.
+            .env_remove("KUBELEASE_TOKEN")
             .stdin(Stdio::from(OwnedFd::from(there)))
             .envs(environment.iter().map(|(name, value)| (name, value)));
         std::os::unix::process::CommandExt::arg0(&mut guard, "kubelease-guard");

@@ -44,6 +44,7 @@ pub(super) async fn lead(run: &mut Run) -> Result<TermEnd, Failure> {
         return Ok(TermEnd::Lost);
     };
     let bounds = bounds(run, until);
+    run.begun = guard.term();
     let environment = environment(run, &guard);
     let keeper = Keeper::start(&run.args.command, &environment, bounds)?;
     let leading = Leading {
@@ -70,13 +71,14 @@ fn bounds(run: &Run, until: Instant) -> Bounds {
     }
 }
 
-fn environment(run: &Run, guard: &Guard) -> Vec<(&'static str, String)> {
+fn environment(run: &mut Run, guard: &Guard) -> Vec<(&'static str, String)> {
     let token = guard.fence().and_then(|fence| fence.token());
     let mut environment = vec![
         ("KUBELEASE_IDENTITY", run.handle.identity().to_owned()),
         ("KUBELEASE_LEASE", run.lease.clone()),
         ("KUBELEASE_TERM", guard.term().to_string()),
     ];
+    run.compare(token);
     let fence = token.map(|token| token.to_string());
     run.say(format_args!(
         "leading as {}, term {}, fence {}",
