@@ -206,7 +206,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         if now.wall.is_none()
             && let Some(date) = response.server_time
         {
-            self.times.learn(date, self.now());
+            self.times.learn_date(date, self.now());
         }
         self.answered(&pending, response);
         Ok(())

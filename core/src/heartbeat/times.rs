@@ -37,6 +37,13 @@ impl BeatTimes {
         }
     }
 
+    /// Takes what the server's clock says, where that can be believed.
+    pub(super) fn learn_date(&mut self, date: Timestamp, at: Instant) {
+        if is_credible(date) {
+            self.learn(date, at);
+        }
+    }
+
     /// Whether there is a time left to write.
     pub(super) fn can_rise(&self, at: Instant) -> bool {
         self.least(at).is_some()
@@ -46,9 +53,7 @@ impl BeatTimes {
     /// passed since. `None` where that is not before the year 10000.
     pub(super) fn next(&mut self, now: Now, at: Instant) -> Option<Timestamp> {
         let least = self.least(at)?;
-        let wall = now
-            .wall
-            .filter(|wall| wall.checked_add_millis(ROOM_MIN.as_millis()).is_some());
+        let wall = now.wall.filter(|wall| is_credible(*wall));
         let next = wall.map_or(least, |wall| wall.max(least));
         self.time = next;
         self.at = at;
@@ -75,6 +80,11 @@ impl BeatTimes {
             passed.checked_add_micros(1)
         }
     }
+}
+
+/// Whether a civil clock that says this can be believed.
+fn is_credible(wall: Timestamp) -> bool {
+    wall.checked_add_millis(ROOM_MIN.as_millis()).is_some()
 }
 
 #[cfg(test)]
@@ -109,6 +119,16 @@ mod tests {
         for (millis, wall, written) in beats {
             assert_eq!(next(&mut times, millis, wall), Some(time(written)));
         }
+    }
+
+    #[test]
+    fn a_server_that_is_near_the_end_of_all_times_uses_none_up() {
+        let mut times = BeatTimes::new(at(0));
+        times.learn_date(time("9999-12-31T23:59:59Z"), at(0));
+        assert!(times.can_rise(at(1_000)));
+        times.learn_date(time("2026-01-02T03:04:05Z"), at(1_000));
+        let written = times.next(Now::monotonic(at(2_000)), at(2_000));
+        assert_eq!(written, Some(time("2026-01-02T03:04:06Z")));
     }
 
     #[test]
