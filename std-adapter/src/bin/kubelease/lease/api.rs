@@ -6,6 +6,7 @@ use core::time::Duration;
 use kubelease::kubelease_core::wire::path::LeasePath;
 use kubelease::{ApiAnswer, ApiClient};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::connect::Connected;
 use crate::exit::Failure;
@@ -179,7 +180,13 @@ fn target(namespace: &str, name: &str) -> Result<String, Failure> {
 }
 
 async fn read(answer: ApiAnswer) -> Result<Value, Failure> {
-    serde_json::from_slice(&answer.body().await?)
+    let late = |_| {
+        Failure::new(format_args!(
+            "expected a whole answer within {TIMEOUT:?}, found its begin"
+        ))
+    };
+    let body = timeout(TIMEOUT, answer.body()).await.map_err(late)??;
+    serde_json::from_slice(&body)
         .map_err(|error| Failure::new(format_args!("expected a Lease in JSON, found: {error}")))
 }
 
