@@ -18,6 +18,7 @@ use core::time::Duration;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use futures_core::Stream;
 use kubelease::{Changes, Elector, Event, Handle, StopReason, Timing};
@@ -42,7 +43,7 @@ pub(crate) struct RunArgs {
     lease: LeaseName,
     /// The name of this candidate, which no other living process may have; the host name and 128
     /// random bits unless said.
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     identity: Option<String>,
     /// What to do when leadership was lost and the command has ended.
     #[arg(long, value_enum, default_value = "retry")]
