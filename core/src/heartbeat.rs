@@ -92,6 +92,8 @@ pub struct Heartbeat<C, S> {
     owes_look: bool,
     /// What the Node said last.
     readiness: Readiness,
+    /// Whether it was told of this Node that it is not ready.
+    is_told: bool,
     /// Whether a beat was ever acknowledged on this clock.
     has_beaten: bool,
     notices: Notices,
@@ -169,6 +171,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             must_look: false,
             owes_look: false,
             readiness: Readiness::Ready,
+            is_told: false,
             has_beaten: false,
             last_beat: start,
             alive_until: Instant::default(),

@@ -3,7 +3,7 @@
 use super::Mutant;
 
 /// All of them.
-pub const HEARTS: [Mutant; 22] = [
+pub const HEARTS: [Mutant; 23] = [
     // Times.
     Mutant {
         name: "heart: two beats of one moment are alike",
@@ -174,10 +174,18 @@ pub const HEARTS: [Mutant; 22] = [
         name: "heart: a look for the owner is look enough",
         breaks: "NodeNotReady is said until the Node is ready",
         file: "heartbeat/looks.rs",
-        find: "        if self.owes_look {
+        find: "        if readiness == Readiness::Ready || self.known.seen != Seen::Lease {
             return;",
-        replace: "        if core::mem::take(&mut self.owes_look) {
-            self.readiness = readiness;
+        replace: "        if readiness == Readiness::Ready || self.known.seen != Seen::Lease {
+            self.is_told = true;
             return;",
+    },
+    Mutant {
+        name: "heart: a new Node is taken for the one that was told of",
+        breaks: "NodeNotReady is said of each Node",
+        file: "heartbeat/looks.rs",
+        find: "            self.is_told = false;
+",
+        replace: "",
     },
 ];
