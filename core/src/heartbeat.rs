@@ -346,8 +346,9 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn pass_time(&mut self, instant: Instant) {
+        let before = self.now();
         if self.clock.step(instant) == Step::Reset {
-            self.clock_was_reset();
+            self.clock_was_reset(before);
         }
         if let Some(expired) = self.slot.expire(self.now()) {
             self.unanswered(&expired.kind, Failure::TimedOut);
@@ -355,10 +356,10 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     /// All instants mean something else now: what is timed starts anew.
-    fn clock_was_reset(&mut self) {
+    fn clock_was_reset(&mut self, before: Instant) {
         let now = self.now();
         self.cancel();
-        self.times.reset(now);
+        self.times.reset(before, now);
         self.known.wait_from(now);
         self.contact.restart(now);
         self.pace.begin_at(now);

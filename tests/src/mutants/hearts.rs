@@ -3,7 +3,7 @@
 use super::Mutant;
 
 /// All of them.
-pub const HEARTS: [Mutant; 23] = [
+pub const HEARTS: [Mutant; 24] = [
     // Times.
     Mutant {
         name: "heart: two beats of one moment are alike",
@@ -11,6 +11,13 @@ pub const HEARTS: [Mutant; 23] = [
         file: "heartbeat/times.rs",
         find: "passed.checked_add_micros(1)",
         replace: "Some(passed)",
+    },
+    Mutant {
+        name: "heart: a time that was read is written again",
+        breaks: "only a renewTime above the stored one is a beat",
+        file: "heartbeat/times.rs",
+        find: "time >= known",
+        replace: "time > known",
     },
     Mutant {
         name: "heart: the civil clock is followed back",
