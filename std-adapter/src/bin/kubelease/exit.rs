@@ -99,9 +99,12 @@ impl<E: core::error::Error> From<E> for Failure {
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout();
     let printed = out.write_all(text.as_ref()).and_then(|()| out.flush());
-    printed.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::new("").with_code(NOT_READ),
-        _ => error.into(),
+    printed.map_err(|error| {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::new("").with_code(NOT_READ)
+        } else {
+            error.into()
+        }
     })
 }
 

@@ -297,7 +297,7 @@ impl Run {
     /// The lease was deleted under the command, and made anew.
     fn tell_of_another_lease(&mut self) {
         let token = self.handle.fence().and_then(|fence| fence.token());
-        let number = token.map_or("unknown".to_owned(), |token| token.to_string());
+        let number = token.map_or_else(|| "unknown".to_owned(), |token| token.to_string());
         self.say(format_args!(
             "the lease was deleted and made anew: its fence is {number} now, and the command has \
              that of its start"
