@@ -13,7 +13,7 @@ Exit codes:
   125  run: kubelease itself failed; no command is left running
   126  run: the command cannot be executed
   127  run: the command was not found
-  128+N  run: signal N ended the command, or kubelease while it stood by
+  128+N  signal N ended the command of run, or kubelease itself
   Any other code of `run` is that of its command.";
 
 /// Anything but `run` failed.
