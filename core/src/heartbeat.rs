@@ -92,6 +92,8 @@ pub struct Heartbeat<C, S> {
     owes_look: bool,
     /// What the Node said last.
     readiness: Readiness,
+    /// Whether it was told of this Node that it is not ready.
+    is_told: bool,
     /// Whether a beat was ever acknowledged on this clock.
     has_beaten: bool,
     notices: Notices,
@@ -169,6 +171,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             must_look: false,
             owes_look: false,
             readiness: Readiness::Ready,
+            is_told: false,
             has_beaten: false,
             last_beat: start,
             alive_until: Instant::default(),
@@ -343,8 +346,9 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn pass_time(&mut self, instant: Instant) {
+        let before = self.now();
         if self.clock.step(instant) == Step::Reset {
-            self.clock_was_reset();
+            self.clock_was_reset(before);
         }
         if let Some(expired) = self.slot.expire(self.now()) {
             self.unanswered(&expired.kind, Failure::TimedOut);
@@ -352,10 +356,10 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     /// All instants mean something else now: what is timed starts anew.
-    fn clock_was_reset(&mut self) {
+    fn clock_was_reset(&mut self, before: Instant) {
         let now = self.now();
         self.cancel();
-        self.times.reset(now);
+        self.times.reset(before, now);
         self.known.wait_from(now);
         self.contact.restart(now);
         self.pace.begin_at(now);

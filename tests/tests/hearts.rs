@@ -241,6 +241,75 @@ fn a_node_that_was_registered_anew_and_is_not_ready_is_told_of() {
     }
 }
 
+/// One whose Node is not ready, which was told.
+#[track_caller]
+fn told_of(readiness: Readiness) -> HeartDriver {
+    let told = format!("NodeNotReady({readiness:?})");
+    let mut h = watching_and_beating();
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Reply::LeaseMissing => ["GET node gw1"]);
+    at!(h, 10_000, Node("u1", readiness) => ["POST"]);
+    at!(h, 10_000, Accepted(4) => ["LeaseRecreated", "GET node gw1"]);
+    at!(h, 10_000, Node("u1", readiness) => [told.as_str(), "wait 20000"]);
+    h
+}
+
+/// What was posted since then was of the Node of before.
+#[test]
+fn a_node_that_is_registered_anew_between_two_looks_is_told_of_again() {
+    for readiness in [Readiness::NotReady, Readiness::Unsaid] {
+        let told = format!("NodeNotReady({readiness:?})");
+        let mut h = told_of(readiness);
+        at!(h, 20_000 => ["PUT 4 renew"]);
+        at!(h, 20_000, Accepted(5) => ["GET node gw1"]);
+        at!(h, 20_000, Node("u1", readiness) => ["wait 30000"]);
+        at!(h, 30_000 => ["PUT 5 renew"]);
+        at!(h, 30_000, Accepted(6) => ["GET node gw1"]);
+        at!(h, 30_000, Node("u2", readiness) => [told.as_str(), "wait 40000"]);
+    }
+}
+
+#[test]
+fn a_node_that_is_gone_between_two_looks_is_told_of_again() {
+    let mut h = told_of(Readiness::Unsaid);
+    at!(h, 20_000 => ["PUT 4 renew"]);
+    at!(h, 20_000, Accepted(5) => ["GET node gw1"]);
+    at!(h, 20_000, Reply::LeaseMissing => ["Trouble NodeMissing get", "wait 30000"]);
+    at!(h, 30_000 => ["PUT 5 renew"]);
+    at!(h, 30_000, Accepted(6) => ["GET node gw1"]);
+    let told = "NodeNotReady(Unsaid)";
+    at!(h, 30_000, Node("u2", Readiness::Unsaid) => [told, "wait 40000"]);
+}
+
+/// The look for the owner finds the new Node, and that after the beat finds the same one.
+#[test]
+fn a_node_that_is_registered_anew_and_read_for_its_uid_is_told_of_again() {
+    for readiness in [Readiness::NotReady, Readiness::Unsaid] {
+        let told = format!("NodeNotReady({readiness:?})");
+        let mut h = told_of(readiness);
+        at!(h, 20_000 => ["PUT 4 renew"]);
+        at!(h, 20_000, Reply::LeaseMissing => ["GET node gw1"]);
+        at!(h, 20_000, Node("u2", readiness) => ["POST"]);
+        at!(h, 20_000, Accepted(6) => ["LeaseRecreated", "GET node gw1"]);
+        at!(h, 20_000, Node("u2", readiness) => [told.as_str(), "wait 30000"]);
+    }
+}
+
+/// 403 for a moment hides nothing that was seen before.
+#[test]
+fn a_node_that_was_not_ready_when_its_uid_was_read_is_looked_at_until_that_is_told() {
+    let mut h = watching();
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, Reply::LeaseMissing => ["GET node gw1"]);
+    at!(h, 0, Node("u1", Readiness::Unknown) => ["POST"]);
+    at!(h, 0, Accepted(1) => ["GET node gw1"]);
+    at!(h, 0, Reply::Forbidden => ["wait 10000"]);
+    at!(h, 10_000 => ["PUT 1 renew"]);
+    at!(h, 10_000, Accepted(2) => ["GET node gw1"]);
+    let told = "NodeNotReady(Unknown)";
+    at!(h, 10_000, Node("u1", Readiness::Unknown) => [told, "wait 20000"]);
+}
+
 #[test]
 fn a_node_that_is_missing_after_an_outage_is_looked_for_until_it_is_there() {
     let mut h = watching();

@@ -22,6 +22,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.contact.good(Verb::GetNode, now);
         if *node.uid != self.node_uid {
             self.node_uid.copy_from(node.uid);
+            // What was posted since then was of another Node.
+            self.is_told = false;
             // The owner in the lease is that of a Node of the past.
             if self.known.owners.node == OwnerState::Current {
                 self.known.owners.node = OwnerState::Stale;
@@ -35,15 +37,14 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Tells what the Node said of itself. Before there is a lease it can't be ready: that it is
     /// not is no news until the first beat, and looked at again after it.
     fn heed(&mut self, readiness: Readiness) {
-        let is_down = readiness != Readiness::Ready;
-        self.owes_look = is_down && self.known.seen != Seen::Lease;
-        if self.owes_look {
+        self.owes_look = false;
+        // What the node controller says is worth saying again: the Node may be missed any moment.
+        self.is_told &= readiness == self.readiness && readiness != Readiness::Unknown;
+        self.readiness = readiness;
+        if readiness == Readiness::Ready || self.known.seen != Seen::Lease {
             return;
         }
-        // What the node controller says is worth saying again: the Node may be missed any moment.
-        let is_news = readiness != self.readiness || readiness == Readiness::Unknown;
-        self.readiness = readiness;
-        if self.rules().watch_node && is_news && is_down {
+        if self.rules().watch_node && !core::mem::replace(&mut self.is_told, true) {
             self.notices.not_ready = Some(readiness);
         }
     }

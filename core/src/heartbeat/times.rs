@@ -31,7 +31,8 @@ impl BeatTimes {
 
     /// Takes a time that the next must pass.
     pub(super) fn learn(&mut self, time: Timestamp, at: Instant) {
-        if self.passed(at).is_some_and(|known| time > known) {
+        // What is reckoned may be written; what was read has to be passed.
+        if self.passed(at).is_some_and(|known| time >= known) {
             self.time = time;
             self.at = at;
         }
@@ -60,8 +61,10 @@ impl BeatTimes {
         Some(next)
     }
 
-    /// All instants mean something else now; what was written stays written.
-    pub(super) const fn reset(&mut self, at: Instant) {
+    /// All instants mean something else now, and `at` follows on `before`; what was written stays
+    /// written, and what was read below the time that was reckoned is kept in that time only.
+    pub(super) fn reset(&mut self, before: Instant, at: Instant) {
+        self.time = self.passed(before).unwrap_or(Timestamp::MAX);
         self.at = at;
     }
 
@@ -152,7 +155,7 @@ mod tests {
     fn a_reset_clock_goes_on_from_the_last_time() {
         let mut times = BeatTimes::new(at(0));
         let _ = next(&mut times, 90_000, "2026-01-02T03:04:05Z");
-        times.reset(at(5));
+        times.reset(at(90_000), at(5));
         let written = next(&mut times, 1_005, "1970-01-01T00:00:00Z");
         assert_eq!(written, Some(time("2026-01-02T03:04:06Z")));
     }

@@ -188,7 +188,7 @@ impl HeartBook {
         let is_higher = self.highest.is_none_or(|(highest, at)| {
             highest
                 .checked_add_millis(passed(at))
-                .is_some_and(|known| time > known)
+                .is_some_and(|known| time >= known)
         });
         if is_higher {
             self.highest = Some((time, self.largest));
@@ -232,9 +232,14 @@ impl Ledger<Heart> for HeartBook {
             self.largest = self.largest.max(now);
             return;
         }
+        // What was read and not learned is no higher than this.
+        let passed = |at| self.largest.saturating_since(at).as_millis();
+        self.highest = self.highest.map(|(time, at)| {
+            let time = time.checked_add_millis(passed(at));
+            (time.unwrap_or(Timestamp::MAX), now)
+        });
         self.largest = now;
         self.last_beat = None;
-        self.highest = self.highest.map(|(time, _)| (time, now));
         let ttl = self.config.liveness_ttl;
         self.alive_until = self.alive_until.and(ttl).map(|ttl| now.saturating_add(ttl));
     }

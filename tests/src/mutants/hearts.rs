@@ -3,7 +3,7 @@
 use super::Mutant;
 
 /// All of them.
-pub const HEARTS: [Mutant; 22] = [
+pub const HEARTS: [Mutant; 24] = [
     // Times.
     Mutant {
         name: "heart: two beats of one moment are alike",
@@ -11,6 +11,13 @@ pub const HEARTS: [Mutant; 22] = [
         file: "heartbeat/times.rs",
         find: "passed.checked_add_micros(1)",
         replace: "Some(passed)",
+    },
+    Mutant {
+        name: "heart: a time that was read is written again",
+        breaks: "only a renewTime above the stored one is a beat",
+        file: "heartbeat/times.rs",
+        find: "time >= known",
+        replace: "time > known",
     },
     Mutant {
         name: "heart: the civil clock is followed back",
@@ -174,10 +181,18 @@ pub const HEARTS: [Mutant; 22] = [
         name: "heart: a look for the owner is look enough",
         breaks: "NodeNotReady is said until the Node is ready",
         file: "heartbeat/looks.rs",
-        find: "        if self.owes_look {
+        find: "        if readiness == Readiness::Ready || self.known.seen != Seen::Lease {
             return;",
-        replace: "        if core::mem::take(&mut self.owes_look) {
-            self.readiness = readiness;
+        replace: "        if readiness == Readiness::Ready || self.known.seen != Seen::Lease {
+            self.is_told = true;
             return;",
+    },
+    Mutant {
+        name: "heart: a new Node is taken for the one that was told of",
+        breaks: "NodeNotReady is said of each Node",
+        file: "heartbeat/looks.rs",
+        find: "            self.is_told = false;
+",
+        replace: "",
     },
 ];

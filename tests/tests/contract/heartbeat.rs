@@ -4,7 +4,7 @@ use kubelease_core::heartbeat::{Health, HeartbeatConfig, HeartbeatIdentity, Reti
 use kubelease_core::lease::{OwnerState, Readiness};
 use kubelease_core::protocol::Changes;
 use kubelease_tests::heart::server::HeartServer;
-use kubelease_tests::heart::{HeartDriver, Node, STEADY, heart};
+use kubelease_tests::heart::{A, Alive, HeartDriver, Node, STEADY, beating, heart};
 use kubelease_tests::prelude::*;
 use kubelease_tests::seen::Owner;
 use kubelease_tests::store::run_with;
@@ -210,4 +210,56 @@ fn hb_15_an_endless_retry_of_the_creation_can_be_stopped() {
     assert_eq!(h.health(), Health::Ok);
     at!(h, 1_000, Retire::Keep => ["Finished Kept", "Cancel", "Done"]);
     at!(h, 1_000, Retire::Keep => ["Done"]);
+}
+
+/// The lease as A wrote it so many milliseconds and microseconds after the origin.
+fn renewed_at(version: u64, ms: u64, micros: u64) -> Lease {
+    let time = wall(ms).checked_add_micros(micros).unwrap();
+    held_by("A", version).duration(40).spec(|spec| {
+        spec.renew_time = kubelease_core::lease::RecordTime::Canonical(time);
+    })
+}
+
+/// As a second process of the same name may have written it.
+#[test]
+fn a_time_that_was_read_is_passed_where_it_is_just_what_was_reckoned() {
+    let mut h = beating(STEADY);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    assert_eq!(
+        h.write().renew_time,
+        wall(10_000).checked_add_micros(1).unwrap()
+    );
+    at!(h, 10_100, Reply::Conflict => ["GET"]);
+    at!(h, 10_200, renewed_at(3, 10_200, 1) => ["PUT 3 renew"]);
+    assert_eq!(
+        h.write().renew_time,
+        wall(10_200).checked_add_micros(2).unwrap()
+    );
+}
+
+/// It lies below what was reckoned before, and above what the new clock would begin with.
+#[test]
+fn a_time_that_was_read_is_passed_although_the_clock_is_reset_before_the_next_beat() {
+    let config = HeartbeatConfig {
+        liveness_ttl: Some(Duration::from_secs(30)),
+        ..STEADY
+    };
+    let mut h = heart(config, A);
+    at!(h, 0, Alive => ["GET"]);
+    at!(h, 0, renewed_at(1, 0, 0) => ["PUT 1 renew"]);
+    at!(h, 0, Accepted(2) => ["wait 10000"]);
+    at!(h, 10_000 => ["PUT 2 renew"]);
+    at!(h, 10_000, Accepted(3) => ["wait 20000"]);
+    at!(h, 20_000 => ["PUT 3 renew"]);
+    at!(h, 20_000, Accepted(4) => ["wait 30000"]);
+    at!(h, 30_000 => ["PUT 4 renew"]);
+    at!(h, 30_000, Reply::Conflict => ["GET"]);
+    at!(h, 34_000, renewed_at(5, 33_000, 0) => ["Trouble NotAlive update", "wait 40000"]);
+    h.set_wall(None);
+    h.set_instant(Instant::from_millis(5));
+    assert!(h.settle().contains(&"PUT 5 renew".to_owned()));
+    assert_eq!(
+        h.write().renew_time,
+        wall(34_000).checked_add_micros(2).unwrap()
+    );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kubelease_core::heartbeat::Health;
 use kubelease_core::lease::Readiness;
+use kubelease_core::time::Instant;
 
 use super::plan::{RATES, WELL_US};
 use super::world::World;
@@ -13,6 +14,8 @@ use super::world::World;
 pub(super) struct Sight {
     since_us: u64,
     requests: Vec<u64>,
+    /// How many slots there were.
+    slots: Vec<usize>,
 }
 
 impl Sight {
@@ -20,6 +23,7 @@ impl Sight {
         Self {
             since_us: world.at_us,
             requests: world.hosts.iter().map(|host| host.requests).collect(),
+            slots: world.hosts.iter().map(|host| host.slots.len()).collect(),
         }
     }
 }
@@ -41,6 +45,7 @@ impl World {
                 self.is_owned_and_ready(place, seat);
                 let requests = self.hosts[seat].requests - sight.requests[seat];
                 self.is_steady(seat, &beats, requests);
+                self.is_jittered(seat, &self.hosts[seat].slots[sight.slots[seat]..]);
             }
         }
         self.count("well");
@@ -88,7 +93,7 @@ impl World {
         }
     }
 
-    /// No more beats than there should be, each one request, and no two gaps alike.
+    /// No more beats than there should be, each one request.
     fn is_steady(&self, seat: usize, beats: &[u64], requests: u64) {
         let (config, _) = &self.hosts[seat].kind;
         let interval_us = config.interval.as_millis() * 1_000;
@@ -99,11 +104,24 @@ impl World {
             requests <= count + 1,
             "seat {seat}: {requests} requests for {count} beats"
         );
-        let gaps = beats.windows(2).map(|pair| (pair[1] - pair[0]) / 50_000);
+    }
+
+    /// Gaps are as long as they should be, and not all alike. It is the schedule that is judged:
+    /// beats are late by chance, which hides a jitter that is missing and one that is there.
+    fn is_jittered(&self, seat: usize, slots: &[Instant]) {
+        let (config, _) = &self.hosts[seat].kind;
+        let least = config.interval.as_millis();
+        let most = least + least * u64::from(config.jitter_percent) / 100;
+        let gaps = slots.windows(2);
+        let gaps = gaps.map(|pair| pair[1].saturating_since(pair[0]).as_millis());
         let gaps: BTreeSet<u64> = gaps.collect();
         assert!(
+            gaps.iter().all(|gap| (least..=most).contains(gap)),
+            "seat {seat} beats out of time: {slots:?}"
+        );
+        assert!(
             gaps.len() > 1 || config.jitter_percent == 0,
-            "seat {seat} beats without jitter: {beats:?}"
+            "seat {seat} beats without jitter: {slots:?}"
         );
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Host {
     left: VecDeque<Instant>,
     last_id: Option<RequestId>,
     last_beat: Option<Instant>,
+    /// The slots of its schedule, by its own clock.
+    pub(super) slots: Vec<Instant>,
     /// Whether anything went wrong since the last beat that pauses grow by.
     is_strained: bool,
     /// The server asked to be left alone until here.
@@ -71,6 +73,7 @@ impl Host {
             left: VecDeque::new(),
             last_id: None,
             last_beat: None,
+            slots: Vec::new(),
             is_strained: false,
             quiet_until: None,
             late_us: seat.late_us,
@@ -126,6 +129,10 @@ impl Host {
         let said = driver.settle();
         let sent = driver.flight_if_any().cloned();
         let (until, last_beat) = (driver.waits_until(), driver.machine().last_beat());
+        let slot = driver.machine().quiet_until();
+        if sent.is_none() && self.slots.last() != Some(&slot) {
+            self.slots.push(slot);
+        }
         let late_us = self.random.below(self.late_us + 1);
         self.wake_us = until.map_or(u64::MAX, |until| {
             let due_us = self.clock.reaches_us(until).max(at_us);
