@@ -96,7 +96,7 @@ impl World {
     fn gateway(&self, more: &[&str]) -> Outcome<Gateway> {
         let url = self.server.url();
         let process = Command::new(&self.program)
-            .args(["--server", &url, "--node", "gw1", "--token-file", "/none"])
+            .args(["--server", &url, "--node", "gw1"])
             .args(["--lease-duration-ms", "4000", "--interval-ms", "500"])
             .args(more)
             .spawn()?;

@@ -118,15 +118,7 @@ impl Gateway {
                 "--lease",
                 "mixed-fleet",
             ])
-            .args([
-                "--identity",
-                identity,
-                "--token-file",
-                "/nonexistent",
-                "sh",
-                "-c",
-                WORK,
-            ])
+            .args(["--identity", identity, "sh", "-c", WORK])
             .stdout(Stdio::piped())
             .spawn()?;
         let output = process.stdout.take().ok_or("no output")?;

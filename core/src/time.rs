@@ -84,6 +84,9 @@ impl From<Duration> for core::time::Duration {
 ///
 /// The clock must go on while the system is suspended (`CLOCK_BOOTTIME` on Linux): a leader that
 /// slept through its lease has to find out from this value alone.
+///
+/// Beyond 2^62 ms it is no time but a mistake: nobody leads then, and a machine does nothing else
+/// until it gets a time again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 

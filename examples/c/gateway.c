@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "gateway.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,8 +117,25 @@ kl_str gateway_text(const char *text)
     return (kl_str){text, text == NULL ? 0 : strlen(text)};
 }
 
-void gateway_number(uint32_t *into, const char *text)
+bool gateway_number(uint32_t *into, const char *text)
 {
-    if (text != NULL)
-        *into = (uint32_t)strtoul(text, NULL, 10);
+    if (text == NULL)
+        return true;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (strspn(text, "0123456789") == 0 || *end != '\0' || errno != 0 || number > UINT32_MAX) {
+        gateway_say("expected a number up to %" PRIu32 ", found \"%s\"", UINT32_MAX, text);
+        return false;
+    }
+    *into = (uint32_t)number;
+    return true;
+}
+
+bool gateway_readable(const char *path, const char *fallback)
+{
+    if (strcmp(path, fallback) == 0 || access(path, R_OK) == 0)
+        return true;
+    gateway_say("cannot read %s: %s", path, strerror(errno));
+    return false;
 }

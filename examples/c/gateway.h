@@ -46,7 +46,10 @@ int gateway_parse(int count, char **arguments, const struct gateway_option *opti
 
 kl_str gateway_text(const char *text);
 
-/* A number of the command line, where it is there. */
-void gateway_number(uint32_t *into, const char *text);
+/* A number of the command line, where it is there; says so and is false where it is none. */
+bool gateway_number(uint32_t *into, const char *text);
+
+/* Whether a file of the command line can be read; says so where not. `fallback` may be missing. */
+bool gateway_readable(const char *path, const char *fallback);
 
 #endif

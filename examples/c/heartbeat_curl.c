@@ -161,10 +161,12 @@ static bool begin(int count, char **arguments)
     config.create = KL_CREATE_PUT;
     config.keep = keep;
     config.keep_len = sizeof keep;
-    gateway_number(&config.lease_duration_ms, duration);
-    gateway_number(&config.interval_ms, interval);
-    if (alive_file != NULL)
-        gateway_number(&config.liveness_ttl_ms, alive);
+    if (!gateway_number(&config.lease_duration_ms, duration) ||
+        !gateway_number(&config.interval_ms, interval) ||
+        (alive_file != NULL && !gateway_number(&config.liveness_ttl_ms, alive)) ||
+        !gateway_readable(transport.token_file, GATEWAY_ACCOUNT "token") ||
+        !gateway_readable(transport.ca_file, GATEWAY_ACCOUNT "ca.crt"))
+        return false;
     config.seed = now.mono_ms ^ (uint64_t)getpid() << 32;
     kl_status status = kl_heartbeat_init(&heart, sizeof heart, &config, &now);
     if (status != KL_OK)

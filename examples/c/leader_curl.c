@@ -13,8 +13,10 @@
  * The command starts when this process begins to lead, with the fencing token in KUBELEASE_FENCE.
  * When leadership ends it gets SIGTERM, and SIGKILL at the instant at which all work must have
  * ended. SIGTERM and SIGINT are passed on to it, and leadership lasts until it has ended: then the
- * Lease is given up, and others take it at once. */
+ * Lease is given up, and others take it at once. The exit code is that of the last command, as a
+ * shell tells it: 127 where it was not found, 126 where it could not be run. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +37,7 @@ static struct curl_transport transport = {.elector = &elector,
                                           .user_agent = "leader-gateway/1"};
 static pid_t work; /* 0: none; below: there could be none */
 static uint64_t kill_at_ms = KL_NEVER;
+static int exit_code; /* of the command */
 
 enum { COOLDOWN_MS = 60000 }; /* for who could not start the command */
 
@@ -57,7 +60,9 @@ static void start_work(char **command)
         setenv("KUBELEASE_FENCE", token, 1);
         if (getppid() == self) /* or it was killed before that counted */
             execvp(command[0], command);
-        _exit(127);
+        int reason = errno;
+        perror(command[0]);
+        _exit(reason == ENOENT ? 127 : 126);
     }
     if (work < 0) { /* who can do no work must not keep others from it */
         kl_now now = gateway_now();
@@ -104,8 +109,10 @@ static void watch_work(void)
     kl_now at = gateway_now();
     if (work > 0 && at.mono_ms >= kill_at_ms)
         kill(work, SIGKILL);
-    if (work > 0 && waitpid(work, NULL, at.mono_ms >= kill_at_ms ? 0 : WNOHANG) == work) {
+    int status;
+    if (work > 0 && waitpid(work, &status, at.mono_ms >= kill_at_ms ? 0 : WNOHANG) == work) {
         work = 0;
+        exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         kill_at_ms = KL_NEVER;
         if (kl_elector_is_leading(&elector, at.mono_ms))
             kl_elector_work_done(&elector, &at);
@@ -166,9 +173,12 @@ static char **begin(int count, char **arguments)
     config.namespace_ = gateway_text(namespace_ != NULL ? namespace_ : "default");
     config.name = gateway_text(lease);
     config.identity = gateway_text(gateway_name);
-    gateway_number(&config.lease_duration_ms, lease_duration);
-    gateway_number(&config.renew_deadline_ms, renew_deadline);
-    gateway_number(&config.retry_period_ms, retry_period);
+    if (!gateway_number(&config.lease_duration_ms, lease_duration) ||
+        !gateway_number(&config.renew_deadline_ms, renew_deadline) ||
+        !gateway_number(&config.retry_period_ms, retry_period) ||
+        !gateway_readable(transport.token_file, GATEWAY_ACCOUNT "token") ||
+        !gateway_readable(transport.ca_file, GATEWAY_ACCOUNT "ca.crt"))
+        return NULL;
     config.seed = now.mono_ms ^ (uint64_t)getpid() << 32;
     kl_status status = kl_elector_init(&elector, sizeof elector, &config, &now);
     if (status != KL_OK)
@@ -196,5 +206,5 @@ int main(int count, char **arguments)
     while (work > 0)
         watch_work(), usleep(10000);
     curl_transport_close(&transport);
-    return 0;
+    return exit_code;
 }

@@ -16,9 +16,10 @@ pub const KL_NEVER: u64 = u64::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct kl_now {
-    /// Monotonic milliseconds from any origin. All decisions rest on it. It must go on while the
-    /// system sleeps (CLOCK_BOOTTIME on Linux). A step back of up to 1 s is ignored; a longer one
-    /// is a reset of the clock, and ends leadership.
+    /// Monotonic milliseconds from any origin that lies in the past. All decisions rest on it. It
+    /// must go on while the system sleeps (CLOCK_BOOTTIME on Linux). A step back of up to 1 s is
+    /// ignored; a longer one is a reset of the clock, and ends leadership. A value beyond 2^62 is
+    /// no time but a mistake: nobody leads then, and nothing else happens until there is a time.
     pub mono_ms: u64,
     /// Microseconds since 1970-01-01T00:00:00Z, or KL_WALL_UNKNOWN. It is written into the Lease
     /// and decides nothing. Without it the server's Date header is used.

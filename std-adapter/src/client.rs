@@ -94,9 +94,8 @@ impl ApiClient {
             body,
         };
         let timeout = self.timeout;
-        let late = |_| ApiError(format!("expected an answer within {timeout:?}, found none"));
         let answer = tokio::time::timeout(timeout, self.send_anew_after_401(outgoing)).await;
-        answer.map_err(late)?
+        answer.unwrap_or_else(|_| Err(ApiError(self.line.late(timeout))))
     }
 
     async fn send_anew_after_401(&mut self, outgoing: Outgoing<'_>) -> Result<ApiAnswer, ApiError> {

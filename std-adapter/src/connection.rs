@@ -6,6 +6,7 @@ mod error;
 mod exec;
 #[cfg(feature = "own-client")]
 mod given;
+pub(crate) mod hint;
 mod in_cluster;
 #[cfg(feature = "kubeconfig")]
 mod kubeconfig;
@@ -186,9 +187,15 @@ impl Connection {
         }
     }
 
-    /// The API server, as in [`to`](Self::to).
-    pub fn server(mut self, url: impl Into<String>) -> Self {
-        self.server = Some(Text::new("server", url));
+    /// The API server, as in [`to`](Self::to). Credentials that are there already stay, and go to
+    /// this server then.
+    pub fn server(self, url: impl Into<String>) -> Self {
+        self.server_from(url, "server")
+    }
+
+    /// The API server, and what errors about it name: the setting that the URL comes from.
+    pub fn server_from(mut self, url: impl Into<String>, place: impl Into<String>) -> Self {
+        self.server = Some(Text::new(place, url));
         self
     }
 

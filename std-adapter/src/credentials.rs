@@ -114,6 +114,18 @@ impl Credentials {
         self.looked_at = None;
     }
 
+    /// What is to say where no request could be sent within `limit`; `None` where nothing was
+    /// waited for.
+    #[cfg(feature = "kubeconfig")]
+    pub(crate) fn late(&self, limit: core::time::Duration) -> Option<ConnectionError> {
+        self.plugin.as_ref().and_then(|plugin| plugin.late(limit))
+    }
+
+    #[cfg(not(feature = "kubeconfig"))]
+    pub(crate) const fn late(&self, _: core::time::Duration) -> Option<ConnectionError> {
+        None
+    }
+
     /// Brings everything up to date for a request. Dropping the future loses nothing.
     pub(crate) async fn renew(&mut self, now: Now) -> Result<(), ConnectionError> {
         if self.is_old(now.instant) {

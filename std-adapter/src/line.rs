@@ -11,7 +11,7 @@ use reqwest::{Client, Method, RequestBuilder, Response};
 use crate::clock::SharedClock;
 #[cfg(feature = "own-client")]
 use crate::connection::GivenClient;
-use crate::connection::{Connection, ConnectionError, Route};
+use crate::connection::{Connection, ConnectionError, Route, hint};
 use crate::credentials::Credentials;
 
 /// What sends requests to one server.
@@ -139,6 +139,15 @@ impl Line {
         text
     }
 
+    /// The words for a request that got no answer within `limit`.
+    pub(crate) fn late(&self, limit: Duration) -> String {
+        match self {
+            Self::Ours(ours) => ours.late(limit),
+            #[cfg(feature = "own-client")]
+            Self::Given(_) => format!("expected an answer within {limit:?}, found none"),
+        }
+    }
+
     /// The server answered 401: the next request has to carry what there is then.
     pub(crate) const fn reject(&mut self) {
         match self {
@@ -228,7 +237,21 @@ impl OurLine {
         builder
     }
 
+    fn late(&self, limit: Duration) -> String {
+        let late = self.credentials.late(limit);
+        late.map_or_else(
+            || {
+                let server = &self.route.server;
+                format!("expected an answer within {limit:?}, found none; the server is {server}")
+            },
+            |late| late.to_string(),
+        )
+    }
+
     fn doubt(&mut self, text: &mut String) {
+        let hint = hint::about(text, &self.route.url);
+        // Writing into a String does not fail.
+        let _ = write!(text, "; the server is {}{hint}", self.route.server);
         if let Some(trouble) = self.credentials.trouble() {
             // Writing into a String does not fail.
             let _ = write!(text, "; {trouble}");

@@ -1,6 +1,7 @@
 //! Programs that issue credentials: `client.authentication.k8s.io`, `v1` and `v1beta1`.
 
 mod answer;
+mod group;
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -10,11 +11,12 @@ use std::sync::Arc;
 use kubelease_core::time::{Instant, Now};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 pub(crate) use self::answer::Issued;
+use self::group::Group;
 use super::ConnectionError;
 use super::secret::Secret;
 
@@ -64,28 +66,42 @@ impl Spec {
         info.to_string()
     }
 
-    /// Runs the program once. Dropping the future kills it.
+    /// Runs the program once. Dropping the future kills it, and what it has started.
     async fn run(&self) -> Result<Issued, ConnectionError> {
-        let mut child = Command::new(&self.command)
-            .args(self.args.iter().map(|argument| &argument.0))
-            .envs(self.env.iter().map(|(name, value)| (name, &value.0)))
-            .env("KUBERNETES_EXEC_INFO", self.info())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| self.cannot_start(&error))?;
+        let mut child = self.spawn()?;
+        let mut group = Group::of(&child);
         let mut answer = Vec::new();
         if let Some(stdout) = child.stdout.take() {
             let read = stdout.take(ANSWER_MAX).read_to_end(&mut answer).await;
             read.map_err(|error| self.unlike("an answer", error.to_string()))?;
         }
         let status = child.wait().await;
+        group.leave();
         let status = status.map_err(|error| self.unlike("an exit status", error.to_string()))?;
         if !status.success() {
             return Err(self.unlike("exit status 0", status.to_string()));
         }
         answer::read(self, &answer)
+    }
+
+    fn spawn(&self) -> Result<Child, ConnectionError> {
+        let mut command = Command::new(&self.command);
+        command
+            .args(self.args.iter().map(|argument| &argument.0))
+            .envs(self.env.iter().map(|(name, value)| (name, &value.0)))
+            .env("KUBERNETES_EXEC_INFO", self.info())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        Group::prepare(&mut command);
+        let child = command.spawn();
+        child.map_err(|error| self.cannot_start(&error))
+    }
+
+    /// No answer came within `limit`.
+    fn late(&self, limit: Duration) -> ConnectionError {
+        let program = self.command.display();
+        let expected = format!("an answer of the program `{program}` within {limit:?}");
+        self.unlike(expected, "none")
     }
 
     fn cannot_start(&self, error: &std::io::Error) -> ConnectionError {
@@ -123,6 +139,12 @@ impl Plugin {
     /// What it issued last.
     pub(crate) const fn issued(&self) -> Option<&Issued> {
         self.issued.as_ref()
+    }
+
+    /// What is to say where nothing was issued within `limit`; `None` where the program does not
+    /// run.
+    pub(crate) fn late(&self, limit: Duration) -> Option<ConnectionError> {
+        self.running.as_ref().map(|_| self.spec.late(limit))
     }
 
     /// The server refused what was issued.
@@ -176,7 +198,7 @@ impl Plugin {
         self.begun_at = Some(now.instant);
         self.running = Some(tokio::spawn(async move {
             let run = timeout(RUN_MAX, spec.run()).await;
-            run.unwrap_or_else(|_| Err(spec.unlike("an answer within a minute", "none")))
+            run.unwrap_or_else(|_| Err(spec.late(RUN_MAX)))
         }));
     }
 
@@ -290,10 +312,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_program_outlives_who_asked_for_it() {
+    async fn neither_a_program_nor_what_it_started_outlives_who_asked_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let pid = folder.path().join("pid");
-        let mut plugin = plugin(format!("echo $$ > {}; exec sleep 600", pid.display()));
+        let mut plugin = plugin(format!("sleep 600 & echo $! > {}; wait", pid.display()));
         let wait = Duration::from_millis(200);
         timeout(wait, plugin.renew(at(0))).await.unwrap_err();
         let read = || {

@@ -461,7 +461,7 @@ mod tests {
         let place = place.with("KUBECONFIG", "no/file");
         assert_eq!(
             place.error(None),
-            "no/file: current-context: expected the name of a context (), found none"
+            "no/file: expected a kubeconfig, found nothing of one"
         );
     }
 

@@ -23,6 +23,8 @@ pub(crate) const USER_AGENT: &str = concat!("kubelease/", env!("CARGO_PKG_VERSIO
 /// Where the server is, and how to talk to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
+    /// The server in words: its URL, the setting that has it, and that of a proxy.
+    pub(crate) server: String,
     /// What requests are sent to. Its host is the name that the certificate has to have.
     pub(crate) url: Url,
     /// The host and port of the server itself, where that name is another.
@@ -50,6 +52,7 @@ impl Route {
         };
         let url = address::server_url(place, text)?;
         let mut route = Self {
+            server: format!("{text} (by {place})"),
             host: None,
             headers: connection.headers.clone(),
             dial: Arc::default(),
@@ -61,6 +64,7 @@ impl Route {
         };
         if let Some((place, proxy)) = proxy_to(&route.url, connection.proxy.as_ref())? {
             route.proxy = Some(proxy);
+            route.server += &format!(" over the proxy of {place}");
             route.check_name_beside(place, connection.tls_server_name.as_ref())?;
         }
         if let Some(name) = &connection.tls_server_name {

@@ -28,7 +28,11 @@ pub(super) fn apply(call: &mut Call<'_>) -> Outcome {
         return Err(bad_request("metadata.managedFields must be nil"));
     }
     let sent = decoded(call, &document)?;
-    check_name(call, &sent.object)?;
+    // The object that is there lends its name to a configuration without one.
+    let is_named = sent.object.pointer("/metadata/name").is_some();
+    if is_named || call.stored().is_none() {
+        check_name(call, &sent.object)?;
+    }
     check_namespace(call, &sent.object)?;
     // The book-keeping sees the configuration as it was written: the same time in another form
     // is another value.

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod command;
+mod connect;
 mod guard;
 mod heartbeat;
 mod leases;

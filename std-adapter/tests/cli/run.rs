@@ -85,7 +85,7 @@ fn its_own_failures_have_codes_of_their_own() {
     assert_eq!(said, expected);
     let (code, said) = run(&["run", "--lease", "a/b", "--server", "ftp://x", "--", "true"]);
     assert_eq!(code, 125);
-    assert!(said.starts_with("kubelease: server: expected"), "{said}");
+    assert!(said.starts_with("kubelease: --server: expected"), "{said}");
 }
 
 #[test]

@@ -16,8 +16,8 @@ Exit codes:
   125  run: kubelease itself failed; no command is left running
   126  run: the command cannot be executed
   127  run: the command was not found
-  128+N  run: signal N ended the command, or kubelease while it stood by
-  141  nobody reads what it prints
+  128+N  signal N ended the command of run, or kubelease itself; 141 also where nobody reads
+         what it prints
   Any other code of `run` is that of its command.";
 
 /// The command line is wrong; clap says the same.

@@ -17,12 +17,31 @@ use core::future::Future;
 
 use tokio::runtime;
 
-use crate::exit::Outcome;
+use crate::exit::{Outcome, by_signal};
+use crate::signals::{Signals, ends};
 
-/// Runs one command to its end.
+/// Runs one command to its end, or to a signal. Programs that issue credentials end with it: they
+/// have process groups of their own, which no terminal's signal reaches.
 fn block_on(command: impl Future<Output = Outcome>) -> Outcome {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(command)
+    let outcome = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        let end = async {
+            loop {
+                let number = signals.next().await;
+                if ends(number) {
+                    break Ok(by_signal(number));
+                }
+            }
+        };
+        tokio::select! {
+            outcome = command => outcome,
+            outcome = end => outcome,
+        }
+    });
+    // A name that is looked up holds nobody back.
+    runtime.shutdown_background();
+    outcome
 }

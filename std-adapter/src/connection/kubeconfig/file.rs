@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::super::secret::Secret;
@@ -143,7 +144,11 @@ impl File {
         read.map(Option::unwrap_or_default).or_else(|error| {
             let line = error.location().map(|location| location.line());
             let line = line.map_or_else(|| "an unknown line".to_owned(), |n| format!("line {n}"));
-            unlike(&at, format!("something else at {line}"))
+            let found = format!("something else at {line}");
+            if serde_saphyr::from_str::<IgnoredAny>(text).is_err() {
+                return Err(ConnectionError::new(&*place, "YAML", found));
+            }
+            unlike(&at, found)
         })
     }
 }

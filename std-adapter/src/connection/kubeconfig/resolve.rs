@@ -20,6 +20,10 @@ const EXTENSION: &str = "client.authentication.k8s.io/exec";
 
 /// The connection that a context means; the current one where none is named.
 pub(super) fn context(merged: &Merged, name: Option<&str>) -> Result<Connection, ConnectionError> {
+    if merged.is_empty() {
+        let found = "nothing of one";
+        return Err(ConnectionError::new(merged.places(), "a kubeconfig", found));
+    }
     let name = name.or(merged.current_context.as_deref()).ok_or_else(|| {
         let names: Vec<&str> = merged.contexts.iter().map(|entry| &*entry.name).collect();
         let expected = format!("the name of a context ({})", names.join(", "));

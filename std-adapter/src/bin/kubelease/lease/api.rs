@@ -206,8 +206,12 @@ async fn refusal(verb: &str, answer: ApiAnswer) -> Failure {
     let body = answer.body().await.unwrap_or_default();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let words = body.get("message").and_then(Value::as_str);
+    let hint = match status {
+        401 => "; perhaps --token-file or --token is missing or wrong",
+        _ => "",
+    };
     Failure::new(format_args!(
-        "{verb}: the server answered {status}: {}",
+        "{verb}: the server answered {status}: {}{hint}",
         words.unwrap_or("no reason was given")
     ))
 }
