@@ -181,6 +181,10 @@ fn a_node_is_read_in_any_split_and_becomes_the_owner_of_a_new_lease() {
             json!([reference(NODE, NODE_UID)])
         );
         assert_eq!(client.session.machine().node_uid(), Some(NODE_UID));
+        assert_eq!(
+            client.session.machine().node_uid_bytes(),
+            NODE_UID.as_bytes()
+        );
     }
 }
 

@@ -126,6 +126,10 @@ impl World {
             Edit::Delete | Edit::Remake => {}
             Edit::Finalize => record.being_deleted = true,
         }
+        // A label or the beginning of a deletion says nothing about the holder, nor does a spec
+        // that is written as it was.
+        let is_same = record.spec.clone().unwrap_or_default() == spec;
+        let makes_anew = matches!(edit, Edit::Delete | Edit::Remake);
         record.spec = Some(spec);
         let mut lease = Lease {
             record,
@@ -139,7 +143,7 @@ impl World {
         } else {
             place.server.store.write(lease);
         }
-        if edit != Edit::Labels {
+        if makes_anew || !is_same {
             place.was_edited(at_us);
         }
     }
