@@ -7,7 +7,7 @@ mod tls;
 
 use kubelease::testing::ApiServer;
 use kubelease::{Connection, Elector, Handle, StartError};
-use support::{FAST, PATIENT, candidate, until};
+use support::{PATIENT, candidate, until};
 use tls::{Authority, Front, Pair, lock, server};
 
 /// A candidate for a lease of this name on `connection`.
@@ -427,7 +427,10 @@ mod kubeconfig {
             place.write("answer", &answer(V1, "{\"token\": \"one\"}"));
             // Requests of 0.65 s.
             let builder = Elector::builder().connection(place.connection());
-            let builder = builder.namespace("default").name("a").timing(FAST);
+            let builder = builder
+                .namespace("default")
+                .name("a")
+                .timing(crate::support::FAST);
             let handle = builder.start().unwrap();
             until("an error", || handle.last_error().is_some()).await;
             assert_eq!(

@@ -146,6 +146,16 @@ impl Input<Heart> for AliveSince {
     }
 }
 
+/// The host knows that the Node was made anew.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeReplaced;
+
+impl Input<Heart> for NodeReplaced {
+    fn apply(self, driver: &mut HeartDriver) {
+        driver.call(|heart, _| heart.node_was_replaced());
+    }
+}
+
 impl Input<Heart> for Retire {
     fn apply(self, driver: &mut HeartDriver) {
         driver.call(|heart, now| heart.retire(now, self));

@@ -5,7 +5,8 @@ use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatErr
 use kubelease_core::lease::{OwnerState, Readiness};
 use kubelease_core::time::Now;
 use kubelease_tests::heart::{
-    A as HEART, Alive, AliveSince, GW1, HeartDriver, Node, STEADY, beating, heart, watching,
+    A as HEART, Alive, AliveSince, GW1, HeartDriver, Node, NodeReplaced, STEADY, beating, heart,
+    watching,
 };
 use kubelease_tests::prelude::*;
 use kubelease_tests::store::{Answer, Give};
@@ -267,6 +268,21 @@ fn a_node_that_is_registered_anew_between_two_looks_is_told_of_again() {
         at!(h, 30_000, Accepted(6) => ["GET node gw1"]);
         at!(h, 30_000, Node("u2", readiness) => [told.as_str(), "wait 40000"]);
     }
+}
+
+#[test]
+fn a_node_that_the_host_made_anew_owns_the_lease_from_the_next_beat_on() {
+    let mut h = watching();
+    at!(h, 0 => ["GET"]);
+    at!(h, 0, Reply::LeaseMissing => ["GET node gw1"]);
+    at!(h, 0, Node("u1", Readiness::Ready) => ["POST"]);
+    at!(h, 0, Accepted(1) => ["GET node gw1"]);
+    at!(h, 0, Node("u1", Readiness::Ready) => ["wait 10000"]);
+    at!(h, 1_000, NodeReplaced => ["wait 10000"]);
+    at!(h, 10_000 => ["GET node gw1"]);
+    at!(h, 10_000, Node("u2", Readiness::Ready) => ["PUT 1 renew"]);
+    assert_eq!(h.machine().node_uid(), Some("u2"));
+    at!(h, 10_000, Accepted(2) => ["wait 20000"]);
 }
 
 #[test]

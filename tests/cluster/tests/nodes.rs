@@ -69,7 +69,11 @@ async fn begin(nodes: Nodes, device: Arc<Device>) -> (Process, Times) {
     assert_eq!(nodes.last(device.name).ready, "Unknown");
     if device.who.looks() {
         let said = process.said().to_lowercase();
-        let says_it = |line: &str| line.contains("not ready") && line.ends_with("unknown");
+        // In words, and over C by the name of what the Node says.
+        let reasons = ["missed its beats", "unknown"];
+        let says_it = |line: &str| {
+            line.contains("not ready") && reasons.iter().any(|reason| line.ends_with(reason))
+        };
         assert!(said.lines().any(says_it), "{said}");
     }
     process.terminate().await;
