@@ -427,10 +427,7 @@ mod kubeconfig {
             place.write("answer", &answer(V1, "{\"token\": \"one\"}"));
             // Requests of 0.65 s.
             let builder = Elector::builder().connection(place.connection());
-            let builder = builder
-                .namespace("default")
-                .name("a")
-                .timing(crate::support::FAST);
+            let builder = builder.namespace("default").name("a").timing(support::FAST);
             let handle = builder.start().unwrap();
             until("an error", || handle.last_error().is_some()).await;
             assert_eq!(
