@@ -285,6 +285,17 @@ fn a_node_that_the_host_made_anew_owns_the_lease_from_the_next_beat_on() {
     at!(h, 10_000, Accepted(2) => ["wait 20000"]);
 }
 
+/// The owner that was read in the lease is one of the past then, though its uid is the same.
+#[test]
+fn a_node_that_the_host_made_anew_takes_the_lease_over_from_the_one_that_was_read() {
+    let mut h = watching_and_beating();
+    at!(h, 1_000, NodeReplaced => ["wait 10000"]);
+    at!(h, 10_000 => ["GET node gw1"]);
+    at!(h, 10_000, Node("u2", Readiness::Ready) => ["PUT 2 renew"]);
+    assert_eq!(h.write().owner.as_ref().unwrap().uid, "u2");
+    at!(h, 10_000, Accepted(3) => ["wait 20000"]);
+}
+
 #[test]
 fn a_node_that_is_gone_between_two_looks_is_told_of_again() {
     let mut h = told_of(Readiness::Unsaid);

@@ -110,6 +110,14 @@ pub(crate) fn is_alive(pid: Pid) -> bool {
     stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
 }
 
+/// The session of a process: 0 where its leader can't be seen from here, as in a container.
+pub(crate) fn session_of(pid: Pid) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    // After the name come the state, the parent, the group and the session.
+    let mut fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    fields.nth(3).unwrap().parse().unwrap()
+}
+
 /// What a process has of the processor until it is no more, a zombie apart.
 pub(crate) fn cpu_until_gone(pid: Pid) -> Duration {
     // There are a hundred ticks in a second on every Linux.

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 
 use crate::command::{FAST, Stage};
-use crate::process::{Job, child_of, is_alive, kubelease, output, until};
+use crate::process::{Job, child_of, is_alive, kubelease, output, session_of, until};
 
 fn embedded(script: &str) -> std::process::Output {
     let words = [
@@ -219,9 +219,9 @@ fn the_guard_lives_in_a_session_of_its_own() {
     let job = stage.candidate("a", &[]);
     let line = stage.leader("a", 0);
     let guard = job.guard();
-    let sid = |pid| rustix::process::getsid(Some(pid)).unwrap();
-    assert_eq!(sid(guard), guard);
-    assert_ne!(sid(job.pid()), guard);
+    let own = guard.as_raw_nonzero().get();
+    assert_eq!(session_of(guard), own);
+    assert_ne!(session_of(job.pid()), own);
     let command = child_of(guard);
     assert_eq!(command.as_raw_nonzero().get(), line.pid);
     assert_eq!(rustix::process::getpgid(Some(command)).unwrap(), command);
