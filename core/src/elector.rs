@@ -363,8 +363,8 @@ impl<'a> Elector<'a> {
 
     /// Lets time pass: everything that ends by itself ends here, before anything else happens.
     fn advance(&mut self, instant: Instant) {
-        if self.clock.step(instant) == Step::Reset {
-            self.clock_was_reset();
+        if let Step::Reset { before } = self.clock.step(instant) {
+            self.clock_was_reset(before);
         }
         let now = self.now();
         if let Some(expired) = self.slot.expire(now) {

@@ -346,8 +346,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     }
 
     fn pass_time(&mut self, instant: Instant) {
-        let before = self.now();
-        if self.clock.step(instant) == Step::Reset {
+        if let Step::Reset { before } = self.clock.step(instant) {
             self.clock_was_reset(before);
         }
         if let Some(expired) = self.slot.expire(self.now()) {

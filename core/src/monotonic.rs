@@ -20,8 +20,8 @@ pub(crate) struct Monotonic {
 pub(crate) enum Step {
     /// Time went on, or stood, or stepped back within the noise.
     On,
-    /// The clock was reset: all deadlines are meaningless.
-    Reset,
+    /// The clock was reset: all deadlines are meaningless. Until then it was this late.
+    Reset { before: Instant },
 }
 
 impl Monotonic {
@@ -37,8 +37,8 @@ impl Monotonic {
             return Step::On;
         }
         if instant.saturating_add(BACKWARD_NOISE) < self.latest {
-            self.latest = instant;
-            return Step::Reset;
+            let before = core::mem::replace(&mut self.latest, instant);
+            return Step::Reset { before };
         }
         self.latest = self.latest.max(instant);
         Step::On
@@ -70,7 +70,8 @@ mod tests {
         assert_eq!(clock.step(at(9_000)), Step::On);
         assert_eq!(clock.latest(), at(10_000));
         assert_eq!(clock.earliest_of(at(9_000)), at(9_000));
-        assert_eq!(clock.step(at(8_999)), Step::Reset);
+        let before = at(10_000);
+        assert_eq!(clock.step(at(8_999)), Step::Reset { before });
         assert_eq!(clock.latest(), at(8_999));
     }
 

@@ -58,10 +58,11 @@ impl RenewalClock {
     /// Takes the `renewTime` of a record that names this process: the next must be higher, and
     /// where it is news by a whole second, or the next would be no sign of life to client-go.
     pub(crate) fn learn_own(&mut self, renew_time: Timestamp, at: Instant) {
-        let higher = match self.last {
-            Some(last) => last.at(at).is_none_or(|known| renew_time > known),
-            None => true,
-        };
+        // What is reckoned may be written, and what was read has to be passed.
+        let higher = self.last.is_none_or(|last| {
+            let known = last.at(at);
+            renew_time > last.time && known.is_none_or(|known| renew_time >= known)
+        });
         if higher {
             let time = renew_time
                 .checked_add_micros(SECOND_LESS_ONE_US)
@@ -78,10 +79,12 @@ impl RenewalClock {
         next
     }
 
-    /// All instants mean something else now; what was written stays written.
-    pub(crate) fn reset(&mut self, at: Instant) {
+    /// All instants mean something else now, and `at` follows on `before`; what was written stays
+    /// written, and what was read below the time that was reckoned is kept in that time only.
+    pub(crate) fn reset(&mut self, before: Instant, at: Instant) {
         for fix in [&mut self.base, &mut self.last].into_iter().flatten() {
-            fix.at = at;
+            let time = fix.at(before).unwrap_or(fix.time);
+            *fix = Fix { time, at };
         }
     }
 
@@ -156,6 +159,29 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_mine_with_the_very_time_that_was_reckoned_is_passed() {
+        let mut clock = RenewalClock::default();
+        let _ = next(&mut clock, 0, "2026-01-02T03:04:05Z");
+        clock.learn_own(time("2026-01-02T03:04:06Z"), at(1_000));
+        assert_eq!(
+            next(&mut clock, 1_000, "2026-01-02T03:04:05Z"),
+            time("2026-01-02T03:04:07Z")
+        );
+    }
+
+    #[test]
+    fn what_was_read_below_the_time_that_was_reckoned_outlasts_a_reset() {
+        let mut clock = RenewalClock::default();
+        let _ = next(&mut clock, 0, "2026-01-02T03:04:05Z");
+        clock.learn_own(time("2026-01-02T03:04:08Z"), at(4_000));
+        clock.reset(at(4_000), at(0));
+        assert_eq!(
+            next(&mut clock, 1_000, "1970-01-01T00:00:00Z"),
+            time("2026-01-02T03:04:10Z")
+        );
+    }
+
+    #[test]
     fn past_the_last_year_the_wall_clock_is_taken() {
         let mut clock = RenewalClock::default();
         clock.learn_own(Timestamp::MAX, at(0));
@@ -186,7 +212,7 @@ mod tests {
     fn a_reset_clock_goes_on_from_the_last_time() {
         let mut clock = RenewalClock::default();
         let _ = next(&mut clock, 90_000, "2026-01-02T03:04:05Z");
-        clock.reset(at(5));
+        clock.reset(at(90_000), at(5));
         assert_eq!(
             next(&mut clock, 1_005, "1970-01-01T00:00:00Z"),
             time("2026-01-02T03:04:06Z")

@@ -48,14 +48,15 @@ impl Elector<'_> {
         }
     }
 
-    /// All instants mean something else now: what is timed starts anew, and a term ends.
-    pub(super) fn clock_was_reset(&mut self) {
+    /// All instants mean something else now, and this one follows on `before`: what is timed starts
+    /// anew, and a term ends.
+    pub(super) fn clock_was_reset(&mut self, before: Instant) {
         let now = self.now();
         self.cancel();
         self.observed.must_read = true;
         self.observed.restart(now);
         self.contact.restart(now);
-        self.renewals.reset(now);
+        self.renewals.reset(before, now);
         self.attempt.started = now;
         self.attempt.next = Next::Retry(now);
         self.end_term(StopReason::ClockReset, now);

@@ -318,8 +318,8 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a clock that was reset goes unnoticed",
         breaks: "L6",
         file: "elector.rs",
-        find: "if self.clock.step(instant) == Step::Reset {",
-        replace: "if self.clock.step(instant) == Step::Reset && self.term == u64::MAX {",
+        find: "self.clock_was_reset(before);",
+        replace: "let _ = before;",
     },
     // Watches.
     Mutant {
