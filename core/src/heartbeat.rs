@@ -88,8 +88,9 @@ pub struct Heartbeat<C, S> {
     was_looked_up: bool,
     /// Whether the Node is to be looked at.
     must_look: bool,
-    /// Whether a look got lost, so that the next beat has to be followed by one.
-    owes_look: bool,
+    /// How many beats from now the Node is to be looked at for a look that came to nothing; 0
+    /// where none did.
+    look_in: u8,
     /// What the Node said last.
     readiness: Readiness,
     /// Whether it was told of this Node that it is not ready.
@@ -169,7 +170,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             uid_is_fresh: identity.node_uid.is_some(),
             was_looked_up: false,
             must_look: false,
-            owes_look: false,
+            look_in: 0,
             readiness: Readiness::Ready,
             is_told: false,
             has_beaten: false,

@@ -368,7 +368,7 @@ fn an_owner_that_became_another_is_looked_at_before_it_is_replaced() {
 
 /// 403 for a moment, as of a server that has just started.
 #[test]
-fn a_look_that_is_refused_once_is_made_up_for_and_no_more() {
+fn a_look_that_is_refused_is_made_up_for_and_from_then_on_once_in_a_lease_duration() {
     let mut h = watching();
     at!(h, 0 => ["GET"]);
     at!(h, 0, held_by("gw1", 1).owned(OwnerState::Current, false) => ["PUT 1 renew"]);
@@ -379,6 +379,14 @@ fn a_look_that_is_refused_once_is_made_up_for_and_no_more() {
     at!(h, 10_000, Reply::Forbidden => ["Trouble Forbidden get", "wait 20000"]);
     at!(h, 20_000 => ["PUT 3 renew"]);
     at!(h, 20_000, Accepted(4) => ["wait 30000"]);
+    at!(h, 30_000 => ["PUT 4 renew"]);
+    at!(h, 30_000, Accepted(5) => ["wait 40000"]);
+    at!(h, 40_000 => ["PUT 5 renew"]);
+    at!(h, 40_000, Accepted(6) => ["wait 50000"]);
+    at!(h, 50_000 => ["PUT 6 renew"]);
+    at!(h, 50_000, Accepted(7) => ["GET node gw1"]);
+    let told = "NodeNotReady(Unknown)";
+    at!(h, 50_000, Node("u1", Readiness::Unknown) => [told, "wait 60000"]);
 }
 
 /// The look for the owner is another one, before the beat.

@@ -308,9 +308,9 @@ fn a_node_that_was_found_dead_is_told_until_it_is_ready() {
     at!(h, 120_000, Accepted(7) => ["wait 130000"]);
 }
 
-/// A look that got lost is made up for; one that is refused waits for the next outage.
+/// A look that got lost is made up for, and one that is refused after it, a lease duration later.
 #[test]
-fn a_node_that_may_not_be_read_costs_one_request() {
+fn a_node_that_may_not_be_read_costs_one_request_in_a_lease_duration() {
     let mut h = heart(
         HeartbeatConfig {
             watch_node: true,
@@ -330,6 +330,21 @@ fn a_node_that_may_not_be_read_costs_one_request() {
     at!(h, 10_000, Reply::Forbidden => ["wait 20000"]);
     at!(h, 20_000 => ["PUT 2 renew"]);
     at!(h, 20_000, Accepted(3) => ["wait 30000"]);
+    at!(h, 30_000 => ["PUT 3 renew"]);
+    at!(h, 30_000, Accepted(4) => ["wait 40000"]);
+    at!(h, 40_000 => ["PUT 4 renew"]);
+    at!(h, 40_000, Accepted(5) => ["wait 50000"]);
+    at!(h, 50_000 => ["PUT 5 renew"]);
+    at!(h, 50_000, Accepted(6) => ["GET node gw1"]);
+    at!(h, 50_000, Reply::Forbidden => ["Trouble Forbidden get", "wait 60000"]);
+    for beat in 6..9 {
+        let ms = beat * 10_000;
+        at!(h, ms => [format!("PUT {beat} renew").as_str()]);
+        at!(h, ms, Accepted(beat + 1) => [format!("wait {}", ms + 10_000).as_str()]);
+    }
+    at!(h, 90_000 => ["PUT 9 renew"]);
+    at!(h, 90_000, Accepted(10) => ["GET node gw1"]);
+    at!(h, 90_000, Reply::Forbidden => ["wait 100000"]);
 }
 
 /// Whatever a server says of the Node, beats go on; only one that is overloaded or broken keeps a

@@ -151,6 +151,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.learn(record);
         self.known.standing = Standing::Mine;
         self.must_look = self.wants_look(pending.sent);
+        self.count_down_to_look();
         self.has_beaten = true;
         self.last_beat = pending.sent;
         match self.state {

@@ -23,7 +23,21 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     pub(super) fn wants_look(&self, sent: Instant) -> bool {
         let outage = sent.saturating_since(self.last_beat) >= self.rules().lease_duration;
         let is_down = self.readiness != Readiness::Ready;
-        self.rules().watch_node && (!self.has_beaten || outage || is_down || self.owes_look)
+        self.rules().watch_node && (!self.has_beaten || outage || is_down || self.look_in == 1)
+    }
+
+    /// A beat was acknowledged: what is put off comes nearer, and is due from the last one on.
+    pub(super) fn count_down_to_look(&mut self) {
+        if self.look_in > 1 {
+            self.look_in = self.look_in.saturating_sub(1);
+        }
+    }
+
+    /// A look that is to be made may not leave now.
+    pub(super) fn look_was_left_out(&mut self) {
+        if core::mem::take(&mut self.must_look) {
+            self.look_in = 1;
+        }
     }
 
     /// The Node was read.
@@ -47,7 +61,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
     /// Tells what the Node said of itself. Before there is a lease it can't be ready: that it is
     /// not is no news until the first beat, and looked at again after it.
     fn heed(&mut self, readiness: Readiness) {
-        self.owes_look = false;
+        self.look_in = 0;
         // What the node controller says is worth saying again: the Node may be missed any moment.
         self.is_told &= readiness == self.readiness && readiness != Readiness::Unknown;
         self.readiness = readiness;
@@ -67,20 +81,24 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         self.node_uid.clear();
         self.uid_is_fresh = false;
         // It may be registered any moment, and has to be ready then.
-        self.owes_look |= self.must_look;
+        self.owe_look(1);
         self.look_failed(now);
     }
 
-    /// The Node can't be looked at, and a try at once is useless. It is made up for once: a server
-    /// that has just started refuses everybody for a moment.
+    /// The Node can't be looked at, and a try at once is useless. It is made up for with the next
+    /// beat, since a server that has just started refuses everybody for a moment, and from then on
+    /// once in a lease duration: a Node that is Unknown after an outage must not stay so unseen.
     pub(super) fn look_was_refused(&mut self, least: Option<Duration>) {
         let is_blocked = self.rules().owner_required && self.node_uid.is_empty();
         if is_blocked && !self.must_look {
             self.pause_refused(least);
         } else {
-            if self.must_look {
-                self.owes_look = !self.owes_look;
-            }
+            let beats = if self.look_in == 0 {
+                1
+            } else {
+                self.beats_of_a_lease()
+            };
+            self.owe_look(beats);
             self.look_failed(self.now());
         }
     }
@@ -91,9 +109,24 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         if is_needed && !self.must_look {
             self.pause(least);
         } else {
-            self.owes_look |= self.must_look;
+            self.owe_look(1);
             self.look_failed(self.now());
         }
+    }
+
+    /// The look that was to follow a beat came to nothing: another follows so many beats later.
+    fn owe_look(&mut self, beats: u8) {
+        if self.must_look {
+            self.look_in = beats;
+        }
+    }
+
+    /// How many beats there are in a lease duration.
+    fn beats_of_a_lease(&self) -> u8 {
+        let rules = self.rules();
+        let interval = rules.interval.as_millis().max(1);
+        let beats = rules.lease_duration.as_millis().div_ceil(interval);
+        u8::try_from(beats).unwrap_or(u8::MAX)
     }
 
     /// The look is over without a uid that is known to be right.

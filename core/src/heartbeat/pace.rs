@@ -169,7 +169,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         }
         if let Some(kind) = self.obstacle() {
             self.trouble(kind, Verb::Update);
-            self.owes_look |= core::mem::take(&mut self.must_look);
+            self.look_was_left_out();
             self.end_round(now);
             self.pace.is_owed = true;
         }
