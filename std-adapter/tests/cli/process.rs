@@ -110,6 +110,18 @@ pub(crate) fn is_alive(pid: Pid) -> bool {
     stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
 }
 
+/// Whether a process is dead, or about to be: the kernel may take a moment to end it.
+pub(crate) fn is_killed(pid: Pid) -> bool {
+    const SIGKILL: u64 = 1 << 8;
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let Ok(status) = status else { return true };
+    let pending = |name| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name));
+        u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & SIGKILL != 0
+    };
+    !is_alive(pid) || pending("SigPnd:") || pending("ShdPnd:")
+}
+
 /// The session of a process: 0 where its leader can't be seen from here, as in a container.
 pub(crate) fn session_of(pid: Pid) -> i32 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
