@@ -9,12 +9,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::command::{Line, Stage};
 use crate::process::{dev_server, is_alive, is_killed, until};
 
-/// Beyond the lease of 3 s, so that another may have taken over since.
-const BEYOND: Duration = Duration::from_millis(4_500);
+/// Beyond the lease of 6 s, so that another may have taken over since.
+const BEYOND: Duration = Duration::from_millis(7_500);
 
 /// What ends a command in time, and how soon that has to be: renew deadline, grace, and what a
 /// busy machine may lose.
-const DEADLINE_S: f64 = 2.5 + 0.3;
+const DEADLINE_S: f64 = 5.0 + 0.3;
 
 fn command(line: &Line) -> Pid {
     Pid::from_raw(line.pid).unwrap()

@@ -190,15 +190,15 @@ fn a_command_runs_on_while_the_lease_is_renewed() {
     let stage = Stage::new("renewed");
     let _job = stage.candidate("a", &[]);
     let first = stage.leader("a", 0);
-    // Well beyond the first renew deadline and its grace, 2.5 s.
-    std::thread::sleep(core::time::Duration::from_secs(4));
+    // Well beyond the first renew deadline and its grace, 5 s.
+    std::thread::sleep(core::time::Duration::from_secs(7));
     let pid = rustix::process::Pid::from_raw(first.pid).unwrap();
     assert!(is_alive(pid));
     let terms = stage.terms();
     let [(_, last)] = &terms[..] else {
         panic!("{terms:?}");
     };
-    assert!(last.at - first.at > 3.5, "{last:?}");
+    assert!(last.at - first.at > 6.5, "{last:?}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_short_timing_is_the_one_that_the_tests_rest_on() {
     let output = output(&[&["timing"], &FAST[..]].concat());
     let said = text(&output.stdout);
     assert!(
-        said.contains("work may go on past the deadline for   500ms"),
+        said.contains("work may go on past the deadline for   1s"),
         "{said}"
     );
 }

@@ -101,7 +101,7 @@ fn the_end_of_a_term_is_told_before_the_next_is_waited_for() {
     let mut a = Talker::candidate(&server);
     a.until("leading as a, term 1");
     a.job.signal(Signal::STOP);
-    sleep(Duration::from_millis(3_500));
+    sleep(Duration::from_millis(6_500));
     a.job.signal(Signal::CONT);
     let said = a.until("standing by");
     assert!(
