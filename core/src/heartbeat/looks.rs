@@ -121,12 +121,16 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         }
     }
 
-    /// How many beats there are in a lease duration.
+    /// How many beats there are in a lease duration; counted, as a division of such numbers is code
+    /// of its own on a small processor.
     fn beats_of_a_lease(&self) -> u8 {
         let rules = self.rules();
-        let interval = rules.interval.as_millis().max(1);
-        let beats = rules.lease_duration.as_millis().div_ceil(interval);
-        u8::try_from(beats).unwrap_or(u8::MAX)
+        let (mut beats, mut passed) = (1_u8, rules.interval);
+        while passed < rules.lease_duration && beats < u8::MAX {
+            passed = passed.saturating_add(rules.interval);
+            beats = beats.saturating_add(1);
+        }
+        beats
     }
 
     /// The look is over without a uid that is known to be right.
