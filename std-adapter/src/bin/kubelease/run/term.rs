@@ -54,6 +54,7 @@ pub(super) async fn lead(run: &mut Run) -> Result<TermEnd, Failure> {
         must_end_by: None,
         bounds,
         is_lost: false,
+        has_events: true,
         killed_at: None,
         killing_at: None,
     };
@@ -101,6 +102,8 @@ struct Leading {
     must_end_by: Option<Instant>,
     bounds: Bounds,
     is_lost: bool,
+    /// Whether the elector is there to tell of itself.
+    has_events: bool,
     /// When the command was killed first, and when it is killed again.
     killed_at: Option<Instant>,
     killing_at: Option<Instant>,
@@ -146,10 +149,13 @@ impl Leading {
                     None => return self.abandon().await,
                 },
                 number = run.signals.next() => self.signal(run, number, clock.now().instant),
-                event = next(&mut run.events) => match event {
+                event = next(&mut run.events), if self.has_events => match event {
                     Some(event) => self.hear(run, event, clock.now().instant),
                     // The elector is gone, and nothing renews any more.
-                    None => self.lose(run, clock.now().instant, clock.now().instant),
+                    None => {
+                        self.has_events = false;
+                        self.lose(run, clock.now().instant, clock.now().instant);
+                    }
                 },
             }
         }
