@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use kubelease_core::Timestamp;
 use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity, Retire};
-use kubelease_core::lease::{LeaseRecord, OwnerState, Owners};
+use kubelease_core::lease::{LeaseRecord, NodeRecord, OwnerState, Owners, Readiness};
 use kubelease_core::protocol::{Changes, Event, Reply, RequestId};
 use kubelease_core::time::{Instant, Now};
 
@@ -38,6 +38,14 @@ pub struct HeartBook {
     owners: Owners,
     /// Whether the lease that was read or written last names this heart.
     names_it: bool,
+    /// Whether there was a lease when it was looked for last.
+    is_there: bool,
+    /// The uid of the Node that was read last.
+    node_uid: Option<String>,
+    /// Whether it was said of this Node that it is not ready, since it was last.
+    is_told: bool,
+    /// What has to be said of it before the next wait.
+    owes: Option<Readiness>,
 }
 
 impl HeartBook {
@@ -65,7 +73,18 @@ impl HeartBook {
                 has_others: false,
             },
             names_it: false,
+            is_there: false,
+            node_uid: None,
+            is_told: false,
+            owes: None,
         }
+    }
+
+    /// The `renewTime` that a clock without a wall reckons: the highest, and what has passed since.
+    #[must_use]
+    pub fn reckoned(&self) -> Option<Timestamp> {
+        let (highest, at) = self.highest?;
+        highest.checked_add_millis(self.largest.saturating_since(at).as_millis())
     }
 
     /// The host said that it is alive.
@@ -177,7 +196,18 @@ impl HeartBook {
         }
     }
 
+    /// The Node was read: each one that is not ready is told of, once there is a lease to beat.
+    fn saw_node(&mut self, node: &NodeRecord<'_>) {
+        let is_same = self.node_uid.as_deref() == Some(node.uid.as_str());
+        self.node_uid = Some(node.uid.as_str().to_owned());
+        let is_ready = node.readiness == Readiness::Ready;
+        self.is_told &= is_same && !is_ready;
+        let is_due = self.config.watch_node && self.is_there && !is_ready && !self.is_told;
+        self.owes = is_due.then_some(node.readiness);
+    }
+
     fn saw(&mut self, record: &LeaseRecord) {
+        self.is_there = true;
         self.owners = record.owners;
         let spec = record.spec.as_ref();
         self.names_it = spec.is_some_and(|spec| spec.holder.matches(self.identity.holder));
@@ -253,12 +283,25 @@ impl Ledger<Heart> for HeartBook {
         let Some(flight) = self.end_flight() else {
             return;
         };
-        let Reply::Lease(record) = reply else { return };
+        let record = match (reply, &flight.sent.node, &flight.sent.write) {
+            (Reply::Lease(record), None, _) => record,
+            (Reply::Node(node), Some(_), _) => return self.saw_node(&node),
+            (Reply::LeaseMissing, Some(_), _) => {
+                self.node_uid = None;
+                return;
+            }
+            (Reply::LeaseMissing, None, write) => {
+                let creates = write.as_ref().map(|write| &write.kind);
+                self.is_there &= matches!(creates, Some(WriteKind::Create { .. }));
+                return;
+            }
+            _ => return,
+        };
         if record.version.resource_version.is_empty() {
             return;
         }
         let Some(write) = &flight.sent.write else {
-            if flight.sent.node.is_none() && flight.sent.deletes.is_none() {
+            if flight.sent.deletes.is_none() {
                 self.saw(record);
             }
             return;
@@ -272,6 +315,7 @@ impl Ledger<Heart> for HeartBook {
             self.last_beat = Some(flight.sent_at);
             self.owners = record.owners;
             self.names_it = true;
+            self.is_there = true;
         }
     }
 
@@ -286,6 +330,10 @@ impl Ledger<Heart> for HeartBook {
                 assert!(!self.is_finished, "finished twice");
                 assert!(self.retired.is_some(), "an end that nobody asked for");
                 self.is_finished = true;
+            }
+            Seen::Event(Event::NodeNotReady(_)) => {
+                self.is_told = true;
+                self.owes = None;
             }
             Seen::Event(_) | Seen::Wait(_) => {}
             Seen::Cancel(id) => {
@@ -320,6 +368,7 @@ impl Ledger<Heart> for HeartBook {
             ..now
         };
         assert_eq!(machine.last_beat(), self.last_beat, "L7: last_beat()");
+        assert_eq!(self.owes, None, "a Node that is not ready is not told of");
         laws::steady(machine, self, last, now, effective);
     }
 }

@@ -80,6 +80,8 @@ pub fn kinds(seed: u64) -> Vec<Kind> {
 pub struct HeartLife<C> {
     lived: Lived<Heart, C>,
     kind: Kind,
+    /// What the Node said last: that mostly lasts.
+    readiness: Readiness,
 }
 
 impl<C> Deref for HeartLife<C> {
@@ -103,6 +105,7 @@ impl<C: Choices> HeartLife<C> {
         Self {
             lived: Lived::new(heart(kind.0, kind.1), choices),
             kind,
+            readiness: Readiness::Ready,
         }
     }
 
@@ -186,7 +189,10 @@ impl<C: Choices> HeartLife<C> {
             Readiness::Unknown,
             Readiness::Unsaid,
         ];
-        let readiness = said[self.below(5) as usize];
+        if self.chance(50) {
+            self.readiness = said[self.below(5) as usize];
+        }
+        let readiness = self.readiness;
         self.note((id, uid, readiness));
         let uid = Uid::try_from(uid).expect("a short uid");
         let node = NodeRecord {
@@ -224,6 +230,11 @@ impl<C: Choices> HeartLife<C> {
         }
         if self.chance(2) {
             lease = lease.spec(|spec| spec.renew_time = RecordTime::Canonical(Timestamp::MAX));
+        }
+        // Somebody beats by the same clock, to the microsecond.
+        let reckoned = self.driver.ledger_mut().reckoned();
+        if let Some(reckoned) = reckoned.filter(|_| self.chance(5)) {
+            lease = lease.spec(|spec| spec.renew_time = RecordTime::Canonical(reckoned));
         }
         if self.chance(3) {
             lease = lease.version(["", "x", "01"][self.below(3) as usize]);
