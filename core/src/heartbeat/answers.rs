@@ -85,6 +85,9 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
             {
                 self.is_gone(retiring);
             }
+            State::Retiring(retiring) if !retiring.deletes && self.lacks_owner() => {
+                self.give_up(retiring);
+            }
             State::Beating if self.is_held_by_another() => {
                 self.pace.is_well();
                 self.trouble(TroubleKind::HeldByAnother, Verb::Update);

@@ -77,7 +77,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// Whether the Node has to be asked for its uid before the next write.
     fn wants_owner(&self) -> bool {
-        if self.node.is_none() || self.was_looked_up {
+        // The look in vain may have been for a lease that had an old owner, which had to do.
+        if self.node.is_none() || (self.was_looked_up && !self.lacks_owner()) {
             return false;
         }
         match (self.known.seen, self.known.owners.node) {
@@ -92,7 +93,9 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         // Who waits for somebody else's lease leaves it alone, if it is that still.
         let is_another = self.known.standing != Standing::Mine;
         let is_theirs = is_another && (deletes || self.is_held_by_another());
-        if self.known.must_read || self.known.seen != Seen::Lease || is_theirs {
+        // A beat without the owner that is required is none: what is read may show one, or ends it.
+        let is_barred = is_theirs || (!deletes && self.lacks_owner());
+        if self.known.must_read || self.known.seen != Seen::Lease || is_barred {
             Act::Read
         } else if deletes {
             Act::Delete

@@ -133,13 +133,17 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         beats
     }
 
+    /// Whether a write would leave the lease without the owner that is required.
+    pub(super) fn lacks_owner(&self) -> bool {
+        self.rules().owner_required
+            && self.node_uid.is_empty()
+            && self.known.owners.node == OwnerState::Absent
+    }
+
     /// The look is over without a uid that is known to be right.
     fn look_failed(&mut self, now: Instant) {
         self.was_looked_up = true;
-        let is_blocked = self.rules().owner_required
-            && self.node_uid.is_empty()
-            && self.known.owners.node == OwnerState::Absent;
-        if is_blocked && !self.must_look {
+        if self.lacks_owner() && !self.must_look {
             self.end_round(now);
         } else {
             self.look_is_over();

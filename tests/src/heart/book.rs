@@ -186,8 +186,9 @@ impl HeartBook {
             !creates || self.retired.is_none(),
             "a heart that ends makes a lease"
         );
+        let is_owned = !creates && self.owners.node != OwnerState::Absent;
         assert!(
-            !creates || !self.config.owner_required || write.owner.is_some(),
+            is_owned || !self.config.owner_required || write.owner.is_some(),
             "a lease without its required owner"
         );
         if let Some(owner) = &write.owner {
