@@ -12,8 +12,18 @@ use crate::wire::{Answer, Keep};
 #[repr(C)]
 pub(super) struct Store<'a> {
     pub(super) keep: Option<Keep<'a>>,
-    patch_when_too_large: bool,
+    when_too_large: WhenTooLarge,
     pub(super) answer: Answer,
+}
+
+/// What becomes of an update of which the keep holds not all.
+///
+/// As large as a word: a hole before the answer would have a new store made elsewhere and copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum WhenTooLarge {
+    Refuse,
+    Patch,
 }
 
 /// How an update is written.
@@ -31,7 +41,7 @@ impl<'a> Store<'a> {
     /// In line, whoever makes it: a store is large, and so is made in its place.
     #[inline(always)]
     pub(super) fn new(update: UpdateMode<'a>) -> Self {
-        let (keep, patch_when_too_large) = match update {
+        let (keep, patches) = match update {
             UpdateMode::MergePatch => (None, true),
             UpdateMode::Update {
                 keep,
@@ -41,7 +51,11 @@ impl<'a> Store<'a> {
         Self {
             answer: const { Answer::new() },
             keep,
-            patch_when_too_large,
+            when_too_large: if patches {
+                WhenTooLarge::Patch
+            } else {
+                WhenTooLarge::Refuse
+            },
         }
     }
 
@@ -58,10 +72,11 @@ impl<'a> Store<'a> {
             UpdateForm::Put
         } else if !keep.is_too_small() {
             UpdateForm::Unkept
-        } else if self.patch_when_too_large {
-            UpdateForm::Patch
         } else {
-            UpdateForm::TooLarge
+            match self.when_too_large {
+                WhenTooLarge::Patch => UpdateForm::Patch,
+                WhenTooLarge::Refuse => UpdateForm::TooLarge,
+            }
         }
     }
 
