@@ -22,16 +22,17 @@ pub(super) struct Outgoing<'s> {
 impl Outgoing<'_> {
     #[inline(never)]
     pub(super) fn head(&self) -> RequestHead {
-        let mut target = ByteWriter::counting();
-        self.write_target(&mut target);
-        let mut body = ByteWriter::counting();
-        self.write_body(&mut body);
+        // One writer for both, since this is on the deepest stack.
+        let mut out = ByteWriter::counting();
+        self.write_target(&mut out);
+        let target_length = out.total();
+        self.write_body(&mut out);
         RequestHead {
             method: self.method,
             content_type: self.content_type(),
             accept: ACCEPT,
-            target_length: target.total(),
-            body_length: body.total(),
+            target_length,
+            body_length: out.total().saturating_sub(target_length),
         }
     }
 
