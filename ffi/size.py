@@ -152,7 +152,7 @@ def calls(cross, member):
 # Which functions are called through a pointer, and by whom. Names are mangled: they have the names
 # of crates, modules, traits and functions in them, each after its length.
 POINTERS = {
-    "what is in flight": (r"8outgoing|7refusal", r"10DynMachine9in_flight"),
+    "what is in flight": (r"E8outgoing|7refusal", r"10DynMachine9in_flight"),
     "its id": (
         r"15check_answering|14response_begin|_ffi8response5begin|10take_lines|16response_body_at",
         r"10DynMachine12in_flight_id",

@@ -28,7 +28,10 @@ impl Elector<'_> {
         id: RequestId,
         response: &Response<'_>,
     ) -> Result<(), StaleRequest> {
-        let pending = self.slot.finish(id)?;
+        let pending = &self.slot.finish(id);
+        let Ok(pending) = pending else {
+            return Err(StaleRequest);
+        };
         self.contact.answered();
         let (verb, is_write) = (verb_of(&pending.kind), pending.kind.is_write());
         let is_watch = verb == Verb::Watch;
@@ -38,7 +41,7 @@ impl Elector<'_> {
         }
         match response.reply {
             Reply::Lease(_) if is_watch => self.unreadable(BadAnswer::NotALease, verb, false),
-            Reply::Lease(record) if is_write => self.was_written(&pending, record),
+            Reply::Lease(record) if is_write => self.was_written(pending, record),
             Reply::Lease(record) => self.was_read(record, server_time, verb),
             Reply::LeaseMissing if is_watch => self.refused(TroubleKind::ApiUnavailable, verb),
             Reply::LeaseMissing => self.was_missing(verb),

@@ -202,7 +202,8 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
         if !super::body::has_key(member, OWNER_REFERENCES) {
             continue;
         }
-        for item in Items::of_member(member) {
+        // Without an array, as in `null`, there are none.
+        for item in List::after(b'[', member) {
             if !judge(item, node).is_mine() {
                 out.put(item);
                 out.put(b",");
@@ -216,36 +217,59 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
     out.put(b"}]");
 }
 
-/// What fits in one whole reference.
+/// What fits in one whole reference: by its text, as [`OwnerScan`] judges one that comes in pieces.
+#[inline(never)]
 fn judge(item: &[u8], node: NodeRef<'_>) -> Item {
-    let mut scan = OwnerScan {
-        depth: 1,
-        ..OwnerScan::default()
-    };
-    scan.feed(item, &mut Scratch::new(), node);
-    scan.item
+    let mut fits = Item::default();
+    for member in List::after(b'{', item) {
+        if let Some(value) = text_of(b"apiVersion", member) {
+            fits.is_v1 = value == b"v1";
+        } else if let Some(value) = text_of(b"kind", member) {
+            fits.is_node = value == b"Node";
+        } else if let Some(value) = text_of(b"name", member) {
+            fits.has_name = value == node.name.as_bytes();
+        } else if let Some(value) = text_of(b"uid", member) {
+            fits.has_uid = !node.uid.is_empty() && value == node.uid;
+        }
+    }
+    fits
 }
 
-/// Goes through the objects of an array that is JSON without blanks.
+/// What is between the quotes of a member with this key; `None` where it is another, or no text.
+#[inline(never)]
+fn text_of<'k>(key: &[u8], member: &'k [u8]) -> Option<&'k [u8]> {
+    let value = member.strip_prefix(b"\"")?.strip_prefix(key)?;
+    value.strip_prefix(b"\":\"")?.strip_suffix(b"\"")
+}
+
+/// Goes through the elements of an array or the members of an object that is JSON without blanks.
 #[derive(Debug)]
-struct Items<'k> {
+struct List<'k> {
     rest: &'k [u8],
 }
 
-impl<'k> Items<'k> {
-    /// The objects of the array in `"key":[…]`; none where it is `null`.
-    fn of_member(member: &'k [u8]) -> Self {
-        let start = member.iter().position(|byte| *byte == b'[');
-        let rest = start.and_then(|start| member.get(start.saturating_add(1)..));
+impl<'k> List<'k> {
+    /// Those after the first of this bracket in `text`; none where there is none.
+    fn after(bracket: u8, text: &'k [u8]) -> Self {
+        let start = text.iter().position(|byte| *byte == bracket);
+        let rest = start.and_then(|start| text.get(start.saturating_add(1)..));
         Self {
             rest: rest.unwrap_or_default(),
         }
     }
+
+    /// Ends an element before the comma or bracket at `at`.
+    fn cut(&mut self, at: usize) -> Option<&'k [u8]> {
+        let (element, rest) = self.rest.split_at_checked(at)?;
+        self.rest = rest.get(1..).unwrap_or_default();
+        Some(element).filter(|element| !element.is_empty())
+    }
 }
 
-impl<'k> Iterator for Items<'k> {
+impl<'k> Iterator for List<'k> {
     type Item = &'k [u8];
 
+    #[inline(never)]
     fn next(&mut self) -> Option<&'k [u8]> {
         let (mut depth, mut is_in_text, mut is_escaped) = (0_u32, false, false);
         for (at, byte) in self.rest.iter().enumerate() {
@@ -257,12 +281,7 @@ impl<'k> Iterator for Items<'k> {
             match byte {
                 b'"' => is_in_text = true,
                 b'{' | b'[' => depth = depth.saturating_add(1),
-                b'}' | b']' if depth <= 1 => {
-                    let (item, rest) = self.rest.split_at_checked(at.saturating_add(1))?;
-                    self.rest = rest;
-                    let item = item.strip_prefix(b",").unwrap_or(item);
-                    return Some(item).filter(|_| depth == 1);
-                }
+                b',' | b'}' | b']' if depth == 0 => return self.cut(at),
                 b'}' | b']' => depth = depth.saturating_sub(1),
                 _ => {}
             }
@@ -352,7 +371,7 @@ mod tests {
     #[test]
     fn the_objects_of_an_array_come_one_by_one() {
         let split = |text: &'static str| -> Vec<&str> {
-            Items::of_member(text.as_bytes())
+            List::after(b'[', text.as_bytes())
                 .map(|item| core::str::from_utf8(item).unwrap())
                 .collect()
         };
