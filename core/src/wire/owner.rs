@@ -38,9 +38,10 @@ enum Key {
 }
 
 impl Key {
-    fn of(text: &Scratch) -> Self {
+    #[inline(never)]
+    fn of(text: &[u8]) -> Self {
         let known = b"\x01\x0aapiVersion\x02\x04kind\x03\x04name\x04\x03uid";
-        match text.short().and_then(|text| find(known, text)) {
+        match find(known, text) {
             Some(1) => Self::ApiVersion,
             Some(2) => Self::Kind,
             Some(3) => Self::Name,
@@ -140,7 +141,7 @@ impl OwnerScan {
 
     fn text_end(&mut self, scratch: &Scratch, node: NodeRef<'_>) {
         if !self.is_value {
-            self.key = Key::of(scratch);
+            self.key = scratch.short().map_or(Key::Other, Key::of);
             return;
         }
         match self.key {
@@ -222,24 +223,28 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
 fn judge(item: &[u8], node: NodeRef<'_>) -> Item {
     let mut fits = Item::default();
     for member in List::after(b'{', item) {
-        if let Some(value) = text_of(b"apiVersion", member) {
-            fits.is_v1 = value == b"v1";
-        } else if let Some(value) = text_of(b"kind", member) {
-            fits.is_node = value == b"Node";
-        } else if let Some(value) = text_of(b"name", member) {
-            fits.has_name = value == node.name.as_bytes();
-        } else if let Some(value) = text_of(b"uid", member) {
-            fits.has_uid = !node.uid.is_empty() && value == node.uid;
+        let Some((key, value)) = texts_of(member) else {
+            continue;
+        };
+        match Key::of(key) {
+            Key::Other => {}
+            Key::ApiVersion => fits.is_v1 = value == b"v1",
+            Key::Kind => fits.is_node = value == b"Node",
+            Key::Name => fits.has_name = value == node.name.as_bytes(),
+            Key::Uid => fits.has_uid = !node.uid.is_empty() && value == node.uid,
         }
     }
     fits
 }
 
-/// What is between the quotes of a member with this key; `None` where it is another, or no text.
-#[inline(never)]
-fn text_of<'k>(key: &[u8], member: &'k [u8]) -> Option<&'k [u8]> {
-    let value = member.strip_prefix(b"\"")?.strip_prefix(key)?;
-    value.strip_prefix(b"\":\"")?.strip_suffix(b"\"")
+/// What is between the quotes of the key and of the value of a member; `None` where that is no
+/// text.
+fn texts_of(member: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = member.strip_prefix(b"\"")?;
+    let end = rest.iter().position(|byte| *byte == b'"')?;
+    let (key, rest) = rest.split_at_checked(end)?;
+    let value = rest.strip_prefix(b"\":\"")?.strip_suffix(b"\"")?;
+    Some((key, value))
 }
 
 /// Goes through the elements of an array or the members of an object that is JSON without blanks.
