@@ -180,11 +180,8 @@ impl<'a> Elector<'a> {
         failure: Failure,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending = &self.slot.finish(id);
-        let Ok(pending) = pending else {
-            return Err(StaleRequest);
-        };
-        self.unanswered(pending, failure);
+        let pending = self.slot.finish(id)?;
+        self.unanswered(&pending, failure);
         Ok(())
     }
 

@@ -357,7 +357,7 @@ impl<'a, M: DynMachine + ?Sized> Session<'a, M> {
             nodes: self.nodes,
         };
         match take {
-            Take::Head(head) => *head = outgoing.head(),
+            Take::Head(head) => outgoing.tell(head),
             Take::Target(out) => outgoing.write_target(out),
             Take::Body(out) => outgoing.write_body(out),
         }

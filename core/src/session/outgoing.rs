@@ -20,20 +20,18 @@ pub(super) struct Outgoing<'s> {
 }
 
 impl Outgoing<'_> {
+    /// Says all but the texts.
     #[inline(never)]
-    pub(super) fn head(&self) -> RequestHead {
+    pub(super) fn tell(&self, head: &mut RequestHead) {
         // One writer for both, since this is on the deepest stack.
         let mut out = ByteWriter::counting();
         self.write_target(&mut out);
-        let target_length = out.total();
+        head.target_length = out.total();
         self.write_body(&mut out);
-        RequestHead {
-            method: self.method,
-            content_type: self.content_type(),
-            accept: ACCEPT,
-            target_length,
-            body_length: out.total().saturating_sub(target_length),
-        }
+        head.body_length = out.total().saturating_sub(head.target_length);
+        head.method = self.method;
+        head.content_type = self.content_type();
+        head.accept = ACCEPT;
     }
 
     /// A merge patch would set the whole list of owners, which is not at hand: a strategic one
