@@ -53,7 +53,7 @@ fn check(stream: &[u8], outcome: &Outcome) {
         .strip_prefix(b"{\"type\":\"MODIFIED\",\"object\":")
         .and_then(|object| object.strip_suffix(b"\n"))
         .and_then(|object| object.trim_ascii_end().strip_suffix(b"}"));
-    let Some(object) = object.filter(|_| is_last) else {
+    let Some(object) = object.filter(|object| is_last && is_alone(object)) else {
         return;
     };
     let record = oracle::record(object);
@@ -71,6 +71,14 @@ fn check(stream: &[u8], outcome: &Outcome) {
             assert_eq!(outcome.leader, expected);
         }
     }
+}
+
+/// Whether no other member of the event follows the object.
+fn is_alone(object: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(object).into_iter::<Value>();
+    let is_value = matches!(values.next(), Some(Ok(_)));
+    let rest = object.get(values.byte_offset()..).unwrap_or_default();
+    !is_value || rest.iter().all(u8::is_ascii_whitespace)
 }
 
 fn line_length(stream: &[u8]) -> usize {
