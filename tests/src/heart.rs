@@ -6,6 +6,7 @@ pub mod life;
 pub mod model;
 pub mod server;
 pub mod sim;
+pub mod transcript;
 
 use kubelease_core::heartbeat::{Health, Heartbeat, HeartbeatConfig, HeartbeatIdentity, Retire};
 use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};

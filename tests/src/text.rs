@@ -63,12 +63,21 @@ pub fn describe_request(sent: &Sent) -> String {
     }
 }
 
-/// The body of a write, for transcripts: two lines with two blanks between them.
+/// The body of a write, for transcripts: two lines with two blanks between them, and a third for
+/// the owner where one is named.
 #[must_use]
 pub fn describe_body(write: &Write) -> String {
     let time = |at: kubelease_core::Timestamp| at.to_text().as_str().to_owned();
+    let owner = write.owner.as_ref().map_or_else(String::new, |owner| {
+        let others = if owner.has_others {
+            " among others"
+        } else {
+            ""
+        };
+        format!("  owner={} {}{others}", owner.name, owner.uid)
+    });
     format!(
-        "holder={:?} duration={} transitions={}  acquire={} renew={}",
+        "holder={:?} duration={} transitions={}  acquire={} renew={}{owner}",
         write.holder,
         write.duration,
         write

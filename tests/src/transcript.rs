@@ -1,12 +1,14 @@
-//! Transcripts: a whole election as a text of inputs and of what came of them.
+//! Transcripts: a whole election, or a heart's life, as a text of inputs and of what came of them.
 //!
 //! A line that begins with a number is an input at so many milliseconds; `#` begins a comment. The
 //! indented lines are outputs, made anew by [`replay`].
 
 use core::fmt::Write as _;
 
+use kubelease_core::lease::OwnerState;
 use kubelease_core::protocol::{Failure, Reply};
 
+use crate::driven::Driven;
 use crate::driver::Driver;
 use crate::input::{Accepted, Call, Lease, Mine, held_by, released};
 use crate::prelude::A;
@@ -21,39 +23,58 @@ pub fn replay(text: &str) -> String {
     replay_on(Driver::new(A), text)
 }
 
-/// The same with any machine, which was made from [`A`] and has not been polled.
+/// The same with any elector, which was made from [`A`] and has not been polled.
 ///
 /// # Panics
 /// On an input that is none, and where a law is broken.
 #[must_use]
-pub fn replay_on<M: Subject>(mut driver: Driver<M>, text: &str) -> String {
+pub fn replay_on<M: Subject>(driver: Driver<M>, text: &str) -> String {
+    play(driver, text, call, |driver| {
+        let until = driver.leading_until()?;
+        Some(format!("leads until {until}"))
+    })
+}
+
+/// Plays `text` on any machine: `call` takes the words that are neither answers nor failures, and
+/// what `remark` says stands below the outputs.
+///
+/// # Panics
+/// On an input that is none, and where a law is broken.
+pub(crate) fn play<M: Driven>(
+    mut driver: Driver<M>,
+    text: &str,
+    call: impl Fn(&mut Driver<M>, &[&str]),
+    remark: impl Fn(&Driver<M>) -> Option<String>,
+) -> String {
     let mut played = String::new();
     for line in text.lines().filter(|line| !line.starts_with(' ')) {
         played.push_str(line);
         played.push('\n');
-        if line.is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || line.starts_with("heart ") {
             continue;
         }
         let (ms, input) = line.split_once(' ').unwrap_or((line, ""));
         driver.go_to(ms.parse().expect("milliseconds"));
-        give(&mut driver, input);
+        let words: Vec<&str> = input.split(' ').collect();
+        if !answer(&mut driver, &words) {
+            call(&mut driver, &words);
+        }
         let start = driver.transcript().len();
         driver.settle();
         for output in driver.transcript().get(start..).unwrap_or_default() {
             // The body of a write stands below it.
             let _ = writeln!(played, "  {}", output.replace("  ", "\n    "));
         }
-        if let Some(until) = driver.leading_until() {
-            let _ = writeln!(played, "  (leads until {until})");
+        if let Some(remark) = remark(&driver) {
+            let _ = writeln!(played, "  ({remark})");
         }
     }
     played
 }
 
-/// Gives one input to the machine.
-fn give<M: Subject>(driver: &mut Driver<M>, input: &str) {
-    let words: Vec<&str> = input.split(' ').collect();
-    match words.as_slice() {
+/// Gives an answer, a failure or nothing to the machine; says whether the words were that.
+fn answer<M: Driven>(driver: &mut Driver<M>, words: &[&str]) -> bool {
+    match words {
         [""] => {}
         ["accepted", version] => driver.take(Accepted(number(version))),
         ["mine", version] => driver.take(Mine(number(version))),
@@ -62,20 +83,29 @@ fn give<M: Subject>(driver: &mut Driver<M>, input: &str) {
             let lease = held_by(holder, number(version));
             driver.take(fields.iter().fold(lease, with_field));
         }
-        ["no", "lease"] => driver.take(Reply::LeaseMissing),
+        ["no", "lease" | "Node"] => driver.take(Reply::LeaseMissing),
         ["conflict"] => driver.take(Reply::Conflict),
         ["forbidden"] => driver.take(Reply::Forbidden),
+        ["deleted"] => driver.take(Reply::Deleted),
         ["error", status] => {
             let status = status.parse().expect("a status");
             driver.take(Reply::ServerError(status));
         }
         ["no", "answer"] => driver.take(Failure::Unknown),
         ["not", "sent"] => driver.take(Failure::NotSent),
+        _ => return false,
+    }
+    true
+}
+
+/// Calls an elector.
+fn call<M: Subject>(driver: &mut Driver<M>, words: &[&str]) {
+    match words {
         ["stop"] => driver.take(Call::Stop),
         ["stop", "when", "idle"] => driver.take(Call::StopWhenIdle),
         ["work", "done"] => driver.take(Call::WorkDone),
         ["step", "down", cooldown] => driver.take(Call::StepDown(number(cooldown))),
-        _ => panic!("no input: {input}"),
+        _ => panic!("no input: {words:?}"),
     }
 }
 
@@ -86,6 +116,14 @@ fn with_field(lease: Lease, field: &&str) -> Lease {
         "duration" => lease.duration(value.parse().expect("seconds")),
         "transitions" => lease.transitions(value.parse().expect("a count")),
         "uid" => lease.uid(value),
+        "owner" => lease.owned(
+            match value {
+                "current" => OwnerState::Current,
+                "stale" => OwnerState::Stale,
+                _ => panic!("no owner: {value}"),
+            },
+            false,
+        ),
         _ => panic!("no field: {field}"),
     }
 }

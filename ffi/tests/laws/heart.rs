@@ -12,6 +12,7 @@ use kubelease_tests::book::Flight;
 use kubelease_tests::driven::{Driven, Ledger};
 use kubelease_tests::driver::{Driver, ORIGIN};
 use kubelease_tests::heart::book::HeartBook;
+use kubelease_tests::heart::transcript::Beats;
 use kubelease_tests::heart::{Heart, Pulse};
 use kubelease_tests::seen::{Seen, Write};
 use serde_json::{Value, json};
@@ -270,6 +271,28 @@ impl Machine for HeartPair {
             assert!(self.c.request(request.id).is_some());
         }
         request
+    }
+}
+
+impl Beats for HeartPair {
+    fn born(config: HeartbeatConfig, identity: HeartbeatIdentity<&'static str>) -> Driver<Self> {
+        heart(config, identity)
+    }
+
+    fn vouch(driver: &mut Driver<Self>) {
+        let at = driver.now().instant;
+        driver.call(Self::alive);
+        driver.ledger_mut().alive(at);
+    }
+
+    fn end(driver: &mut Driver<Self>, how: Retire) {
+        driver.call(|heart, now| heart.retire(now, how));
+        driver.ledger_mut().retire(how);
+    }
+
+    fn last_beat_ms(driver: &Driver<Self>) -> Option<u64> {
+        let last = driver.machine().rust.last_beat();
+        last.map(|at| at.as_millis().saturating_sub(ORIGIN))
     }
 }
 

@@ -7,6 +7,7 @@ use kubelease_core::lease::{NodeRecord, OwnerState, Owners, Readiness, Uid};
 use kubelease_core::prng::Prng;
 use kubelease_tests::driven::Ledger as _;
 use kubelease_tests::heart::life::{Kind, kinds};
+use kubelease_tests::heart::transcript::Beats as _;
 use kubelease_tests::heart::{A as ALONE, GW1, STEADY};
 use kubelease_tests::prelude::*;
 use kubelease_tests::seen::Sent;
@@ -46,14 +47,12 @@ impl Life {
             55..88 => self.pass_time(),
             88..92 => self.bend_time(),
             92..97 => {
-                let at = self.h.now().instant;
-                self.h.call(HeartPair::alive);
-                self.h.ledger_mut().alive(at);
+                HeartPair::vouch(&mut self.h);
             }
             97 => {
                 let how = [Retire::Keep, Retire::FinalBeat, Retire::Delete];
                 let how = how[self.below(3) as usize];
-                self.retire(how);
+                HeartPair::end(&mut self.h, how);
             }
             _ => {}
         }
@@ -72,11 +71,6 @@ impl Life {
         if self.h.is_done() {
             self.h = heart(self.kind.0, self.kind.1);
         }
-    }
-
-    fn retire(&mut self, how: Retire) {
-        self.h.call(|heart, now| heart.retire(now, how));
-        self.h.ledger_mut().retire(how);
     }
 
     fn answer(&mut self) {

@@ -19,24 +19,35 @@ use std::path::Path;
 
 use kubelease_core::prng::Prng;
 use kubelease_core::protocol::RequestId;
+use kubelease_tests::heart::transcript;
 use kubelease_tests::prelude::*;
 use kubelease_tests::transcript::replay_on;
 
+use heart::HeartPair;
 use kubelease_core::machine::Watches;
 use pair::Pair;
 
 #[test]
 fn the_golden_transcripts_play_out_the_same() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/transcripts");
-    let mut count = 0;
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let golden = std::fs::read_to_string(&path).unwrap();
-        let driver = Driver::around(Pair::new(A), &A);
-        assert_eq!(replay_on(driver, &golden), golden, "{path:?}");
-        count += 1;
-    }
-    assert!(count >= 8, "{count} transcripts");
+    let electors = all_play_out("electors", |golden| {
+        replay_on(Driver::around(Pair::new(A), &A), golden)
+    });
+    assert!(electors >= 8, "{electors} transcripts");
+    let hearts = all_play_out("hearts", transcript::replay::<HeartPair>);
+    assert!(hearts >= 6, "{hearts} transcripts of hearts");
+}
+
+/// Plays each transcript of a folder; says how many there were.
+fn all_play_out(of: &str, replay: impl Fn(&str) -> String) -> usize {
+    let transcripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/transcripts");
+    let paths = std::fs::read_dir(transcripts.join(of)).unwrap();
+    paths
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let golden = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(replay(&golden), golden, "{path:?}");
+        })
+        .count()
 }
 
 /// A random life: answers of all kinds, lost ones, late ones, calls, a clock that steps.
