@@ -95,16 +95,27 @@ pub(crate) unsafe fn poll(object: Handle, now: *const kl_now, action: *mut kl_ac
         if let Action::Cancel(_) = action {
             inner.head.tally.failed();
         }
-        let mut told = kl_action {
-            size: out.size(),
-            ..NOTHING
-        };
-        flat(&mut told, action);
-        out.write(&told);
         // SAFETY: `inner` is not used any more.
-        unsafe { log::action(object.head(), &told) };
+        unsafe { tell(object, &out, action) };
         Ok(())
     })
+}
+
+/// Writes down what was polled, and logs it. A call of its own, so that what it writes is off the
+/// stack while the machine is asked.
+///
+/// # Safety
+/// The object is live, and no reference into it is held.
+#[inline(never)]
+unsafe fn tell(object: Handle, out: &SizedOut<kl_action>, action: Action) {
+    let mut told = kl_action {
+        size: out.size(),
+        ..NOTHING
+    };
+    flat(&mut told, action);
+    out.write(&told);
+    // SAFETY: passed on to the caller.
+    unsafe { log::action(object.head(), &told) };
 }
 
 pub(crate) const NOTHING: kl_action = kl_action {
@@ -122,6 +133,7 @@ pub(crate) const NOTHING: kl_action = kl_action {
 };
 
 /// Fills in what `action` says, in place: each member is written where it differs.
+#[inline(never)]
 fn flat(to: &mut kl_action, action: Action) {
     let kind = match action {
         Action::Event(event) => {

@@ -1,5 +1,7 @@
 //! What lies in the storage of every object.
 
+use core::mem::offset_of;
+
 use kubelease_core::machine::{DynMachine, Machine};
 use kubelease_core::session::Session;
 
@@ -29,16 +31,25 @@ pub(crate) unsafe trait Object: Sized {
 pub(crate) struct Kind {
     /// [`Object::MARK`].
     pub(crate) mark: u32,
-    /// A pointer to storage, with the functions of the machine that lies in it.
-    pub(crate) view: fn(*mut u64) -> *mut AnyInner,
+    /// A pointer to the session in storage, with the functions of its machine.
+    pub(crate) view: fn(*mut u64) -> *mut AnySession,
 }
 
-fn view<O: Object>(storage: *mut u64) -> *mut AnyInner {
-    storage.cast::<Inner<O::Machine>>()
+fn view<O: Object>(storage: *mut u64) -> *mut AnySession {
+    storage
+        .wrapping_byte_add(offset_of!(Inner<O::Machine>, session))
+        .cast::<Session<'static, O::Machine>>()
 }
 
-/// What lies in the storage of an object of any type.
-pub(crate) type AnyInner = Inner<dyn DynMachine>;
+/// The session of an object of any type.
+pub(crate) type AnySession = Session<'static, dyn DynMachine>;
+
+/// What lies in the storage of an object of any type. It is no [`Inner`] of something unsized:
+/// each use of that would work out anew, from the alignment of the machine, where the session is.
+pub(crate) struct AnyInner<'a> {
+    pub(crate) head: &'a mut Head,
+    pub(crate) session: &'a mut AnySession,
+}
 
 /// A caller's pointer to an object of any type. What takes it is there once for all types.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +98,7 @@ impl Head {
 /// What lies in the storage.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Inner<M: ?Sized> {
+pub(crate) struct Inner<M> {
     pub(crate) head: Head,
     pub(crate) session: Session<'static, M>,
 }

@@ -227,12 +227,25 @@ pub(crate) unsafe fn live_mut<'a, O: Object>(
 ///
 /// # Safety
 /// As for [`live_mut`]; or as for [`live`], where what comes is not changed.
-pub(crate) unsafe fn any<'a>(object: Handle) -> Result<&'a mut AnyInner, kl_code> {
+pub(crate) unsafe fn any<'a>(object: Handle) -> Result<AnyInner<'a>, kl_code> {
+    // SAFETY: passed on to the caller.
+    unsafe { check_any(object)? };
+    // SAFETY: as in `live_mut`; the head and the session are apart.
+    Ok(unsafe {
+        AnyInner {
+            head: &mut *object.head(),
+            session: &mut *(object.kind.view)(object.storage),
+        }
+    })
+}
+
+/// # Safety
+/// `object` is NULL or points to the storage of an object.
+#[inline(never)]
+unsafe fn check_any(object: Handle) -> Result<(), kl_code> {
     let Handle { storage, kind } = object;
     // SAFETY: passed on to the caller.
-    unsafe { check_live(storage.cast(), storage.is_aligned(), kind.mark)? };
-    // SAFETY: as in `live_mut`.
-    Ok(unsafe { &mut *(kind.view)(storage) })
+    unsafe { check_live(storage.cast(), storage.is_aligned(), kind.mark) }
 }
 
 /// One function for all objects.
