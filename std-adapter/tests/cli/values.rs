@@ -34,6 +34,11 @@ fn a_value_that_cannot_be_meant_is_the_command_lines_fault_whatever_the_command(
     refused(&["heartbeat", "--embedded", "--node", ""], "--node");
     refused(&["simulate", "--crash", "zed@5s"], "found `zed`");
     refused(&["simulate", "--for", "0s"], "--for: expected more than 0s");
+    let watch = ["watch", "a/b", "--server", "http://127.0.0.1:1"];
+    for option in ["--interval", "--silence"] {
+        let expected = format!("{option}: expected more than 0s");
+        refused(&[&watch[..], &[option, "0s"]].concat(), &expected);
+    }
     refused(&["dev-server", "--namespace", "\u{dc}"], "--namespace: ");
     refused(&["man", "walk"], "no command `walk`");
     let lease = [

@@ -62,6 +62,13 @@ pub(crate) fn run(args: &WatchArgs) -> Outcome {
 }
 
 async fn watch(args: &WatchArgs) -> Outcome {
+    // Without a pause it would do nothing but ask.
+    for (option, pause) in [("interval", args.interval), ("silence", args.silence)] {
+        if pause.is_zero() {
+            let text = format_args!("--{option}: expected more than 0s, found 0s");
+            return Err(Failure::usage(text));
+        }
+    }
     let connected = args.connect.connect()?;
     let mut watcher = Watcher {
         namespace: connected.namespace(&args.lease)?,
