@@ -354,6 +354,35 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_reference_is_judged_as_one_in_pieces() {
+        let table = [
+            reference("Node", "gw1", "u-1"),
+            reference("Node", "gw1", "u-0"),
+            reference("Node", "gw2", "u-2"),
+            reference("Node", "gw9", "u-1"),
+            reference("Job", "gw1", "u-3"),
+            r#"{"controller":true,"apiVersion":"v1","kind":"Node","name":"gw1","uid":"u-4"}"#
+                .into(),
+            r#"{"apiVersion":"x/v1","kind":"Node","name":"gw1","uid":"u-5"}"#.into(),
+            r#"{"uid":"u-1","x":{"uid":"u-9","a":["]}\"\\"]},"kind":"Node","apiVersion":5}"#.into(),
+            r#"{"name":"gw1","name":"gw2","kind":"Node","apiVersion":"v1","uid":["u-1"]}"#.into(),
+            "{}".to_string(),
+            "{5}".to_string(),
+        ];
+        for item in table {
+            let found = scanned(&std::format!("[{item}]"), NODE, 1_000);
+            let fits = judge(item.as_bytes(), NODE);
+            assert_eq!(fits.is_mine(), found.node != OwnerState::Absent, "{item}");
+            assert_eq!(
+                fits.is_current(),
+                found.node == OwnerState::Current,
+                "{item}"
+            );
+        }
+        assert_eq!(texts_of(b"\"k"), None);
+    }
+
+    #[test]
     fn a_node_whose_uid_is_not_known_is_stale() {
         let node = NodeRef { uid: b"", ..NODE };
         let list = std::format!("[{}]", reference("Node", "gw1", ""));
