@@ -379,7 +379,9 @@ mod tests {
                 "{item}"
             );
         }
-        assert_eq!(texts_of(b"\"k"), None);
+        for cut in [&b"\"k"[..], b"\"k\":\"v"] {
+            assert_eq!(texts_of(cut), None);
+        }
     }
 
     #[test]
