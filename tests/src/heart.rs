@@ -19,6 +19,7 @@ use crate::input::{Input, Lease};
 use crate::seen::Sent;
 
 use self::book::HeartBook;
+use self::transcript::Beats;
 
 /// The heart of most tests: 40 s, a beat each 10 s from the start on, no jitter.
 pub const STEADY: HeartbeatConfig = HeartbeatConfig {
@@ -107,11 +108,11 @@ pub struct Pulse {
 
 /// The Node with this uid and readiness, as an answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Node(pub &'static str, pub Readiness);
+pub struct Node<'a>(pub &'a str, pub Readiness);
 
-impl Input<Heart> for Node {
+impl<M: Driven> Input<M> for Node<'_> {
     #[track_caller]
-    fn apply(self, driver: &mut HeartDriver) {
+    fn apply(self, driver: &mut Driver<M>) {
         let uid = Uid::try_from(self.0).expect("a short uid");
         let readiness = self.1;
         let reply = Reply::Node(NodeRecord {
@@ -173,14 +174,16 @@ impl Lease {
     }
 }
 
-impl HeartDriver {
+impl<M: Beats> Driver<M> {
     /// When the last acknowledged beat left, in milliseconds since the origin.
     #[must_use]
     pub fn last_beat_ms(&self) -> Option<u64> {
         let last = self.machine().last_beat();
         last.map(|at| at.as_millis().saturating_sub(ORIGIN))
     }
+}
 
+impl HeartDriver {
     /// The health now.
     #[must_use]
     pub fn health(&self) -> Health {

@@ -290,9 +290,8 @@ impl Beats for HeartPair {
         driver.ledger_mut().retire(how);
     }
 
-    fn last_beat_ms(driver: &Driver<Self>) -> Option<u64> {
-        let last = driver.machine().rust.last_beat();
-        last.map(|at| at.as_millis().saturating_sub(ORIGIN))
+    fn last_beat(&self) -> Option<Instant> {
+        self.rust.last_beat()
     }
 }
 

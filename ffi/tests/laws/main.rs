@@ -40,14 +40,14 @@ fn the_golden_transcripts_play_out_the_same() {
 /// Plays each transcript of a folder; says how many there were.
 fn all_play_out(of: &str, replay: impl Fn(&str) -> String) -> usize {
     let transcripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/transcripts");
-    let paths = std::fs::read_dir(transcripts.join(of)).unwrap();
-    paths
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            let golden = std::fs::read_to_string(&path).unwrap();
-            assert_eq!(replay(&golden), golden, "{path:?}");
-        })
-        .count()
+    let mut count = 0;
+    for entry in std::fs::read_dir(transcripts.join(of)).unwrap() {
+        let path = entry.unwrap().path();
+        let golden = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(replay(&golden), golden, "{path:?}");
+        count += 1;
+    }
+    count
 }
 
 /// A random life: answers of all kinds, lost ones, late ones, calls, a clock that steps.

@@ -80,7 +80,8 @@ impl HeartBook {
         }
     }
 
-    /// The `renewTime` that a clock without a wall reckons: the highest, and what has passed since.
+    /// The `renewTime` that a clock without a wall reckons: the highest, and what has passed since;
+    /// `None` where there is none before the year 10000.
     #[must_use]
     pub fn reckoned(&self) -> Option<Timestamp> {
         let (highest, at) = self.highest?;
@@ -172,9 +173,8 @@ impl HeartBook {
         assert_ne!(write.changes(), Some(Changes::Release), "a release");
         let says = (write.acquire_time, write.transitions);
         assert_eq!(says, (None, None), "a heart writes no times of a term");
-        if let Some((highest, at)) = self.highest {
-            let passed = self.largest.saturating_since(at).as_millis();
-            let least = highest.checked_add_millis(passed);
+        if let Some((highest, _)) = self.highest {
+            let least = self.reckoned();
             assert!(write.renew_time > highest, "renewTime does not rise");
             assert!(
                 least.is_none_or(|least| write.renew_time >= least),
@@ -215,13 +215,8 @@ impl HeartBook {
         let Some(time) = spec.and_then(|spec| spec.renew_time.timestamp()) else {
             return;
         };
-        let passed = |at| self.largest.saturating_since(at).as_millis();
-        let is_higher = self.highest.is_none_or(|(highest, at)| {
-            highest
-                .checked_add_millis(passed(at))
-                .is_some_and(|known| time >= known)
-        });
-        if is_higher {
+        let is_higher = self.reckoned().is_some_and(|known| time >= known);
+        if self.highest.is_none() || is_higher {
             self.highest = Some((time, self.largest));
         }
     }
@@ -264,11 +259,8 @@ impl Ledger<Heart> for HeartBook {
             return;
         }
         // What was read and not learned is no higher than this.
-        let passed = |at| self.largest.saturating_since(at).as_millis();
-        self.highest = self.highest.map(|(time, at)| {
-            let time = time.checked_add_millis(passed(at));
-            (time.unwrap_or(Timestamp::MAX), now)
-        });
+        let reckoned = self.reckoned().unwrap_or(Timestamp::MAX);
+        self.highest = self.highest.map(|_| (reckoned, now));
         self.largest = now;
         self.last_beat = None;
         let ttl = self.config.liveness_ttl;

@@ -3,11 +3,10 @@
 //! The line `heart` says what it is like: its holder, and the options that follow.
 
 use kubelease_core::heartbeat::{HeartbeatConfig, HeartbeatIdentity, Retire};
-use kubelease_core::lease::{NodeRecord, Readiness, Uid};
-use kubelease_core::protocol::{Reply, Response};
-use kubelease_core::time::Duration;
+use kubelease_core::lease::Readiness;
+use kubelease_core::time::{Duration, Instant};
 
-use super::{A, Alive, GW1, Heart, HeartDriver, STEADY, heart};
+use super::{A, Alive, GW1, Heart, HeartDriver, Node, STEADY, heart};
 use crate::driven::Driven;
 use crate::driver::Driver;
 use crate::input::Input as _;
@@ -21,8 +20,8 @@ pub trait Beats: Driven {
     fn vouch(driver: &mut Driver<Self>);
     /// The host ends it.
     fn end(driver: &mut Driver<Self>, how: Retire);
-    /// When the last acknowledged beat left, in milliseconds since the origin.
-    fn last_beat_ms(driver: &Driver<Self>) -> Option<u64>;
+    /// When the last acknowledged beat left.
+    fn last_beat(&self) -> Option<Instant>;
 }
 
 impl Beats for Heart {
@@ -38,8 +37,8 @@ impl Beats for Heart {
         how.apply(driver);
     }
 
-    fn last_beat_ms(driver: &HeartDriver) -> Option<u64> {
-        driver.last_beat_ms()
+    fn last_beat(&self) -> Option<Instant> {
+        Heart::last_beat(self)
     }
 }
 
@@ -55,7 +54,7 @@ pub fn replay<M: Beats>(text: &str) -> String {
         .map(kind)
         .expect("the line `heart`");
     play(M::born(config, identity), text, call, |driver| {
-        let last = M::last_beat_ms(driver)?;
+        let last = driver.last_beat_ms()?;
         Some(format!("last beat {last}"))
     })
 }
@@ -83,7 +82,6 @@ fn call<M: Beats>(driver: &mut Driver<M>, words: &[&str]) {
         ["final", "beat"] => M::end(driver, Retire::FinalBeat),
         ["delete"] => M::end(driver, Retire::Delete),
         ["Node", uid, readiness] => {
-            let uid = Uid::try_from(*uid).expect("a short uid");
             let readiness = match *readiness {
                 "ready" => Readiness::Ready,
                 "not-ready" => Readiness::NotReady,
@@ -91,8 +89,7 @@ fn call<M: Beats>(driver: &mut Driver<M>, words: &[&str]) {
                 "unsaid" => Readiness::Unsaid,
                 other => panic!("no readiness: {other}"),
             };
-            let uid = &uid;
-            driver.respond(Response::new(Reply::Node(NodeRecord { uid, readiness })));
+            driver.take(Node(uid, readiness));
         }
         _ => panic!("no input: {words:?}"),
     }
