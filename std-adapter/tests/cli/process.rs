@@ -106,8 +106,29 @@ pub(crate) fn child_of(parent: Pid) -> Pid {
 
 /// Whether a process is there, and no zombie.
 pub(crate) fn is_alive(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    stat.is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
+    Stat::of(pid).is_some_and(|stat| !stat.is_zombie())
+}
+
+/// What proc_pid_stat(5) says of a process behind its name, which may have blanks in it.
+struct Stat(Vec<String>);
+
+impl Stat {
+    fn of(pid: Pid) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        let (_, fields) = stat.rsplit_once(')')?;
+        Some(Self(fields.split_whitespace().map(str::to_owned).collect()))
+    }
+
+    /// A field by its number in the manual page, 3 or higher.
+    fn field(&self, number: usize) -> &str {
+        self.0
+            .get(number - 3)
+            .expect("the kernel writes all fields")
+    }
+
+    fn is_zombie(&self) -> bool {
+        self.field(3) == "Z"
+    }
 }
 
 /// Whether a process is dead, or about to be: the kernel may take a moment to end it.
@@ -124,29 +145,22 @@ pub(crate) fn is_killed(pid: Pid) -> bool {
 
 /// The session of a process: 0 where its leader can't be seen from here, as in a container.
 pub(crate) fn session_of(pid: Pid) -> i32 {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
-    // After the name come the state, the parent, the group and the session.
-    let mut fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
-    fields.nth(3).unwrap().parse().unwrap()
+    Stat::of(pid).unwrap().field(6).parse().unwrap()
 }
 
 /// What a process has of the processor until it is no more, a zombie apart.
 pub(crate) fn cpu_until_gone(pid: Pid) -> Duration {
     // There are a hundred ticks in a second on every Linux.
     const TICK: Duration = Duration::from_millis(10);
-    let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
     let mut ticks = 0;
     until("its end", || {
-        let stat = fs::read_to_string(&path).unwrap_or_default();
-        // Fields 3, 14 and 15 of proc_pid_stat(5): a zombie still has its times.
-        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        if let [state, .., _] = fields[..] {
-            let number = |field: usize| fields.get(field - 3).unwrap().parse::<u32>().unwrap();
-            ticks = number(14) + number(15);
-            return state == "Z";
-        }
-        true
+        let Some(stat) = Stat::of(pid) else {
+            return true;
+        };
+        // A zombie still has its times.
+        let ticks_of = |field| stat.field(field).parse::<u32>().unwrap();
+        ticks = ticks_of(14) + ticks_of(15);
+        stat.is_zombie()
     });
     TICK * ticks
 }

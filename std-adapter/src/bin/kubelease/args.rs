@@ -1,5 +1,6 @@
 //! The command line, as clap takes it.
 
+use core::time::Duration;
 #[cfg(target_os = "linux")]
 use std::ffi::OsStr;
 
@@ -7,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use kubelease::kubelease_core::wire::path::LeasePath;
 
 use crate::dev_server::DevServerArgs;
-use crate::exit::EXIT_CODES;
+use crate::exit::{EXIT_CODES, Failure};
 use crate::heartbeat::HeartbeatArgs;
 use crate::lease::{ListArgs, ReleaseArgs, StatusArgs, WatchArgs};
 use crate::manual::{CompletionsArgs, ManArgs};
@@ -123,4 +124,13 @@ impl core::str::FromStr for LeaseName {
             name: name.to_owned(),
         })
     }
+}
+
+/// Refuses a length of nothing, where nothing can't be meant.
+pub(crate) fn more_than_nothing(option: &str, length: Duration) -> Result<(), Failure> {
+    if length.is_zero() {
+        let text = format_args!("{option}: expected more than 0s, found 0s");
+        return Err(Failure::usage(text));
+    }
+    Ok(())
 }

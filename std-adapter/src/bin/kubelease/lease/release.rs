@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::api::{LeaseApi, Written};
 use super::block_on;
 use super::row::{Row, short};
-use crate::args::LeaseName;
+use crate::args::{LeaseName, more_than_nothing};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, NOT_THERE, Outcome};
 
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &ReleaseArgs) -> Outcome {
 }
 
 async fn release(args: &ReleaseArgs) -> Outcome {
-    if args.observe.is_some_and(|look| look.is_zero()) {
-        return Err(Failure::usage("--observe: expected more than 0s, found 0s"));
+    if let Some(look) = args.observe {
+        more_than_nothing("--observe", look)?;
     }
     let connected = args.connect.connect()?;
     let namespace = connected.namespace(&args.lease)?;

@@ -14,7 +14,7 @@ use self::state::State;
 use self::stream::{Change, ChangeStream};
 use super::api::{LeaseApi, Trouble};
 use super::block_on;
-use crate::args::{Format, LeaseName, OutputArgs};
+use crate::args::{Format, LeaseName, OutputArgs, more_than_nothing};
 use crate::connect::ConnectArgs;
 use crate::exit::{Failure, Outcome, print};
 
@@ -63,12 +63,8 @@ pub(crate) fn run(args: &WatchArgs) -> Outcome {
 
 async fn watch(args: &WatchArgs) -> Outcome {
     // Without a pause it would do nothing but ask.
-    for (option, pause) in [("interval", args.interval), ("silence", args.silence)] {
-        if pause.is_zero() {
-            let text = format_args!("--{option}: expected more than 0s, found 0s");
-            return Err(Failure::usage(text));
-        }
-    }
+    more_than_nothing("--interval", args.interval)?;
+    more_than_nothing("--silence", args.silence)?;
     let connected = args.connect.connect()?;
     let mut watcher = Watcher {
         namespace: connected.namespace(&args.lease)?,
