@@ -154,7 +154,9 @@ impl<'a, M: DynMachine + ?Sized> Session<'a, M> {
         self.check_answering(id)?;
         let Store { answer, keep, .. } = &mut self.store;
         Ok(match self.nodes {
-            Some(nodes) => (nodes.body)(answer, piece, keep.as_mut(), self.machine.owner()),
+            Some(nodes) => {
+                (nodes.body)(answer, piece, keep.as_mut(), self.machine.owner().as_ref())
+            }
             None => answer.body(piece, keep.as_mut()),
         })
     }
@@ -267,6 +269,13 @@ impl<'a, M: DynMachine + ?Sized> Session<'a, M> {
     pub fn request_head(&self, id: RequestId) -> Result<RequestHead, RequestError> {
         let mut head = RequestHead::EMPTY;
         self.outgoing(id, Take::Head(&mut head))?;
+        // The texts are counted from here: behind the head they would be on the deepest stack of
+        // every part of a request.
+        let mut out = ByteWriter::counting();
+        self.outgoing(id, Take::Target(&mut out))?;
+        head.target_length = out.total();
+        self.outgoing(id, Take::Body(&mut out))?;
+        head.body_length = out.total().saturating_sub(head.target_length);
         Ok(head)
     }
 

@@ -28,6 +28,7 @@ impl Elector<'_> {
         id: RequestId,
         response: &Response<'_>,
     ) -> Result<(), StaleRequest> {
+        // By `?` it would lie on the stack twice, once with the error beside it.
         let pending = &self.slot.finish(id);
         let Ok(pending) = pending else {
             return Err(StaleRequest);
@@ -35,21 +36,20 @@ impl Elector<'_> {
         self.contact.answered();
         let (verb, is_write) = (verb_of(&pending.kind), pending.kind.is_write());
         let is_watch = verb == Verb::Watch;
-        let (server_time, retry_after) = (response.server_time, response.retry_after);
-        if let Some(date) = server_time {
+        if let Some(date) = response.server_time {
             self.renewals.learn_date(date, self.now());
         }
         match response.reply {
             Reply::Lease(_) if is_watch => self.unreadable(BadAnswer::NotALease, verb, false),
             Reply::Lease(record) if is_write => self.was_written(pending, record),
-            Reply::Lease(record) => self.was_read(record, server_time, verb),
+            Reply::Lease(record) => self.was_read(record, response.server_time, verb),
             Reply::LeaseMissing if is_watch => self.refused(TroubleKind::ApiUnavailable, verb),
             Reply::LeaseMissing => self.was_missing(verb),
             Reply::Conflict => self.conflicted(is_write),
             Reply::Unauthorized => self.unauthorized(),
-            Reply::Throttled => self.throttled(retry_after),
+            Reply::Throttled => self.throttled(response.retry_after),
             Reply::ServerError(_) | Reply::WatchEnded => {
-                self.lost(is_write, retry_after);
+                self.lost(is_write, response.retry_after);
             }
             Reply::BadAnswer(bad) => self.unreadable(bad, verb, is_write),
             // No elector asks for that.
@@ -64,7 +64,7 @@ impl Elector<'_> {
             Reply::TooLarge => self.refused(TroubleKind::TooLarge, verb),
         }
         if let (true, Some(hooks)) = (is_watch, self.watching.hooks) {
-            (hooks.ended)(self, retry_after);
+            (hooks.ended)(self, response.retry_after);
         }
         Ok(())
     }

@@ -55,38 +55,42 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// The operation of a request in flight, made from state each time.
     pub(super) fn operation(&self, kind: &Sent) -> Operation<'_> {
-        match kind {
-            Sent::Get => Operation::Get,
-            // Only a heart with a Node looks at it.
-            Sent::Node => Operation::GetNode {
-                name: self.node.as_ref().map_or("", AsRef::as_ref),
-            },
-            Sent::Delete => Operation::Delete {
-                version: &self.known.version,
-            },
-            Sent::Create(renew_time) => Operation::Create {
-                spec: self.spec(*renew_time),
+        let (renew_time, beat) = match kind {
+            Sent::Get => return Operation::Get,
+            Sent::Node => {
+                // Only a heart with a Node looks at it.
+                let name = self.node.as_ref().map_or("", AsRef::as_ref);
+                return Operation::GetNode { name };
+            }
+            Sent::Delete => {
+                let version = &self.known.version;
+                return Operation::Delete { version };
+            }
+            Sent::Create(renew_time) => (*renew_time, None),
+            Sent::Beat(beat) => (beat.renew_time, Some(beat)),
+        };
+        let (spec, owner) = (self.spec(renew_time), self.owner_to_write());
+        let Some(beat) = beat else {
+            return Operation::Create {
+                spec,
                 labels: &[],
-                owner: self.owner_to_write(),
+                owner,
                 by_put: self.rules().create_with_put,
+            };
+        };
+        let has_others = self.known.owners.has_others;
+        Operation::Update {
+            spec,
+            version: &self.known.version,
+            changes: if beat.acquires {
+                Changes::Acquire
+            } else {
+                Changes::Renew
             },
-            Sent::Beat(beat) => Operation::Update {
-                spec: self.spec(beat.renew_time),
-                version: &self.known.version,
-                changes: if beat.acquires {
-                    Changes::Acquire
-                } else {
-                    Changes::Renew
-                },
-                labels: &[],
-                owner: self
-                    .owner_to_write()
-                    .filter(|_| beat.owns)
-                    .map(|node| OwnerChange {
-                        node,
-                        has_others: self.known.owners.has_others,
-                    }),
-            },
+            labels: &[],
+            owner: owner
+                .filter(|_| beat.owns)
+                .map(|node| OwnerChange { node, has_others }),
         }
     }
 

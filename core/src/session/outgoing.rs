@@ -20,15 +20,8 @@ pub(super) struct Outgoing<'s> {
 }
 
 impl Outgoing<'_> {
-    /// Says all but the texts.
-    #[inline(never)]
+    /// Says all but the texts and their lengths.
     pub(super) fn tell(&self, head: &mut RequestHead) {
-        // One writer for both, since this is on the deepest stack.
-        let mut out = ByteWriter::counting();
-        self.write_target(&mut out);
-        head.target_length = out.total();
-        self.write_body(&mut out);
-        head.body_length = out.total().saturating_sub(head.target_length);
         head.method = self.method;
         head.content_type = self.content_type();
         head.accept = ACCEPT;
@@ -77,17 +70,17 @@ impl Outgoing<'_> {
             Operation::Create {
                 ref spec,
                 labels,
-                owner,
+                ref owner,
                 by_put: _,
-            } => (spec, labels, owner, None, Changes::Acquire),
+            } => (spec, labels, owner.as_ref(), None, Changes::Acquire),
             Operation::Update {
                 ref spec,
                 version,
                 changes,
                 labels,
-                owner,
+                ref owner,
             } => {
-                let node = owner.map(|change| change.node);
+                let node = owner.as_ref().map(|change| &change.node);
                 (spec, labels, node, Some(version), changes)
             }
         };

@@ -16,7 +16,7 @@ pub(crate) struct LeaseBody<'r> {
     /// The spec that was read, for what `spec` leaves as it is: of a whole Lease that is put back.
     pub(crate) read: Option<&'r RecordSpec>,
     pub(crate) labels: &'r [Label<'r>],
-    pub(crate) owner: Option<(NodeRef<'r>, WriteOwners)>,
+    pub(crate) owner: Option<(&'r NodeRef<'r>, WriteOwners)>,
     /// The condition, where there is one.
     pub(crate) version: Option<&'r Version>,
     /// What a patch changes; a whole Lease has all.

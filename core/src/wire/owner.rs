@@ -61,6 +61,17 @@ struct Item {
 }
 
 impl Item {
+    /// Takes a member of which `is` says whether its value is a certain text.
+    fn hear(&mut self, key: Key, node: &NodeRef<'_>, is: impl Fn(&[u8]) -> bool) {
+        match key {
+            Key::Other => {}
+            Key::ApiVersion => self.is_v1 = is(b"v1"),
+            Key::Kind => self.is_node = is(b"Node"),
+            Key::Name => self.has_name = is(node.name.as_bytes()),
+            Key::Uid => self.has_uid = !node.uid.is_empty() && is(node.uid),
+        }
+    }
+
     const fn has_node_name(self) -> bool {
         self.is_v1 && self.is_node && self.has_name
     }
@@ -117,7 +128,7 @@ impl OwnerScan {
     }
 
     /// Takes the next piece of the text; `scratch` is free for it from the first to the last.
-    pub(super) fn feed(&mut self, piece: &[u8], scratch: &mut Scratch, node: NodeRef<'_>) {
+    pub(super) fn feed(&mut self, piece: &[u8], scratch: &mut Scratch, node: &NodeRef<'_>) {
         for byte in piece {
             if self.is_in_text {
                 self.text(*byte, scratch, node);
@@ -127,7 +138,7 @@ impl OwnerScan {
         }
     }
 
-    fn text(&mut self, byte: u8, scratch: &mut Scratch, node: NodeRef<'_>) {
+    fn text(&mut self, byte: u8, scratch: &mut Scratch, node: &NodeRef<'_>) {
         if !self.is_escaped && byte == b'"' {
             self.is_in_text = false;
             if self.depth == 2 {
@@ -139,20 +150,12 @@ impl OwnerScan {
         scratch.push(&[byte]);
     }
 
-    fn text_end(&mut self, scratch: &Scratch, node: NodeRef<'_>) {
+    fn text_end(&mut self, scratch: &Scratch, node: &NodeRef<'_>) {
         if !self.is_value {
             self.key = scratch.short().map_or(Key::Other, Key::of);
             return;
         }
-        match self.key {
-            Key::Other => {}
-            Key::ApiVersion => self.item.is_v1 = scratch.is(b"v1"),
-            Key::Kind => self.item.is_node = scratch.is(b"Node"),
-            Key::Name => self.item.has_name = scratch.matches(node.name.as_bytes()),
-            Key::Uid => {
-                self.item.has_uid = !node.uid.is_empty() && scratch.matches(node.uid);
-            }
-        }
+        self.item.hear(self.key, node, |text| scratch.matches(text));
     }
 
     fn token(&mut self, byte: u8, scratch: &mut Scratch) {
@@ -193,9 +196,9 @@ impl OwnerScan {
 
 /// Writes the member, with all other owners that were kept. It is called by a pointer, so that a
 /// program whose machines name no owner has no code for it.
-pub(crate) type WriteOwners = fn(NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>);
+pub(crate) type WriteOwners = fn(&NodeRef<'_>, Option<&Keep<'_>>, &mut ByteWriter<'_>);
 
-pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
+pub(super) fn write_owners(node: &NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut ByteWriter<'_>) {
     out.put(b",\"");
     out.put(OWNER_REFERENCES.as_bytes());
     out.put(b"\":[");
@@ -220,19 +223,13 @@ pub(super) fn write_owners(node: NodeRef<'_>, keep: Option<&Keep<'_>>, out: &mut
 
 /// What fits in one whole reference: by its text, as [`OwnerScan`] judges one that comes in pieces.
 #[inline(never)]
-fn judge(item: &[u8], node: NodeRef<'_>) -> Item {
+fn judge(item: &[u8], node: &NodeRef<'_>) -> Item {
     let mut fits = Item::default();
     for member in List::after(b'{', item) {
         let Some((key, value)) = texts_of(member) else {
             continue;
         };
-        match Key::of(key) {
-            Key::Other => {}
-            Key::ApiVersion => fits.is_v1 = value == b"v1",
-            Key::Kind => fits.is_node = value == b"Node",
-            Key::Name => fits.has_name = value == node.name.as_bytes(),
-            Key::Uid => fits.has_uid = !node.uid.is_empty() && value == node.uid,
-        }
+        fits.hear(Key::of(key), node, |text| value == text);
     }
     fits
 }
@@ -315,7 +312,7 @@ mod tests {
         let (mut scan, mut scratch) = (OwnerScan::default(), Scratch::new());
         scan.start();
         for piece in text.as_bytes().chunks(size) {
-            scan.feed(piece, &mut scratch, node);
+            scan.feed(piece, &mut scratch, &node);
         }
         scan.owners()
     }
@@ -371,7 +368,7 @@ mod tests {
         ];
         for item in table {
             let found = scanned(&std::format!("[{item}]"), NODE, 1_000);
-            let fits = judge(item.as_bytes(), NODE);
+            let fits = judge(item.as_bytes(), &NODE);
             assert_eq!(fits.is_mine(), found.node != OwnerState::Absent, "{item}");
             assert_eq!(
                 fits.is_current(),

@@ -159,8 +159,8 @@ pub const HEARTS: [Mutant; 24] = [
         name: "heart: other owners are wiped",
         breaks: "other owners are kept",
         file: "heartbeat/requests.rs",
-        find: "has_others: self.known.owners.has_others,",
-        replace: "has_others: false,",
+        find: "let has_others = self.known.owners.has_others;",
+        replace: "let has_others = false;",
     },
     Mutant {
         name: "heart: an old uid is written again",

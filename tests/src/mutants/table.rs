@@ -105,8 +105,8 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "a 5xx means that nothing was done",
         breaks: "rule 12",
         file: "elector/answers.rs",
-        find: "                self.lost(is_write, retry_after);",
-        replace: "                self.lost(false, retry_after);",
+        find: "                self.lost(is_write, response.retry_after);",
+        replace: "                self.lost(false, response.retry_after);",
     },
     Mutant {
         name: "a conflict is followed by a write without a read",

@@ -26,7 +26,7 @@ pub(crate) struct NodeWire {
     /// Begins the content of an answer that has begun.
     pub(crate) begin: fn(&mut Answer, Content),
     /// Takes a piece of the body.
-    pub(crate) body: fn(&mut Answer, &[u8], Option<&mut Keep<'_>>, Option<NodeRef<'_>>) -> Reading,
+    pub(crate) body: fn(&mut Answer, &[u8], Option<&mut Keep<'_>>, Option<&NodeRef<'_>>) -> Reading,
     /// Ends the answer.
     pub(crate) end: for<'x> fn(&'x mut Answer, Option<&mut Keep<'_>>) -> Response<'x>,
     /// Writes the owners of a Lease, and this one among them.
@@ -69,7 +69,7 @@ impl Answer {
         &mut self,
         piece: &[u8],
         keep: Option<&mut Keep<'_>>,
-        owner: Option<NodeRef<'_>>,
+        owner: Option<&NodeRef<'_>>,
     ) -> Reading {
         if !is_success(self.status) {
             return self.body(piece, None);
@@ -95,7 +95,7 @@ impl Answer {
                 let mut sink = OwnerSink {
                     inner: fields,
                     scan,
-                    owner: owner.unwrap_or(NOBODY),
+                    owner: owner.unwrap_or(&NOBODY),
                 };
                 self.reader.feed(&mut sink, piece)
             }
@@ -139,7 +139,7 @@ const NOBODY: NodeRef<'_> = NodeRef { name: "", uid: b"" };
 struct OwnerSink<'s, 'k> {
     inner: FieldSink<'s, 'k>,
     scan: &'s mut OwnerScan,
-    owner: NodeRef<'s>,
+    owner: &'s NodeRef<'s>,
 }
 
 impl Sink for OwnerSink<'_, '_> {
