@@ -62,6 +62,7 @@ mod dns;
 #[cfg(feature = "async")]
 pub mod drive;
 pub mod elector;
+mod fix;
 pub mod heartbeat;
 mod identity;
 mod inflight;

@@ -1,32 +1,11 @@
 //! [`RenewalClock`]: the civil times that a machine writes, which always rise.
 
+use crate::fix::{Fix, UNKNOWN};
 use crate::time::{Instant, Now};
 use crate::timestamp::Timestamp;
 
-/// One second past the epoch: where times start that nobody knows. The epoch itself is the zero
-/// time of some clients.
-const UNKNOWN: Timestamp = match Timestamp::from_unix(1, 0) {
-    Some(time) => time,
-    None => Timestamp::UNIX_EPOCH,
-};
-
 /// With the microsecond that each time adds at least, a second.
 const SECOND_LESS_ONE_US: u64 = 999_999;
-
-/// A civil time and when it was that.
-#[derive(Clone, Copy, Debug)]
-struct Fix {
-    time: Timestamp,
-    at: Instant,
-}
-
-impl Fix {
-    /// The time at `now`, by the monotonic clock; `None` past the year 9999.
-    fn at(self, now: Instant) -> Option<Timestamp> {
-        self.time
-            .checked_add_millis(now.saturating_since(self.at).as_millis())
-    }
-}
 
 /// Makes each `renewTime`: never lower and never equal to the last, and by as much higher as time
 /// passed, whatever the wall clock does.
@@ -74,7 +53,8 @@ impl RenewalClock {
     /// The time to write at `now`.
     pub(crate) fn next(&mut self, now: Now, at: Instant) -> Timestamp {
         let wall = self.wall(now, at);
-        let next = self.after_last(at).map_or(wall, |least| wall.max(least));
+        let least = self.last.and_then(|last| last.least(at));
+        let next = least.map_or(wall, |least| wall.max(least));
         self.last = Some(Fix { time: next, at });
         next
     }
@@ -92,17 +72,6 @@ impl RenewalClock {
         now.wall
             .or_else(|| self.base.and_then(|base| base.at(at)))
             .unwrap_or(UNKNOWN)
-    }
-
-    /// The least time that may follow the last; `None` where there is none before the year 10000.
-    fn after_last(&self, at: Instant) -> Option<Timestamp> {
-        let last = self.last?;
-        let passed = last.at(at)?;
-        if passed > last.time {
-            Some(passed)
-        } else {
-            passed.checked_add_micros(1)
-        }
     }
 }
 

@@ -38,10 +38,10 @@ pub fn all() -> impl Iterator<Item = &'static Mutant> {
 }
 
 impl Mutant {
-    /// Whether it is in the heartbeat.
+    /// Whether hearts have to find it.
     #[must_use]
     pub fn is_of_hearts(&self) -> bool {
-        self.file.starts_with("heartbeat")
+        self.name.starts_with("heart: ")
     }
 
     /// `source` with the fault in it.

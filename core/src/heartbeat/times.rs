@@ -1,13 +1,8 @@
 //! [`BeatTimes`]: the `renewTime` of each beat, which always rises.
 
+use crate::fix::{Fix, UNKNOWN};
 use crate::time::{Duration, Instant, Now};
 use crate::timestamp::Timestamp;
-
-/// One second past the epoch: where times start that nobody knows.
-const UNKNOWN: Timestamp = match Timestamp::from_unix(1, 0) {
-    Some(time) => time,
-    None => Timestamp::UNIX_EPOCH,
-};
 
 /// A civil clock that is within a year of the end of all times is broken, and is not believed: one
 /// beat by it would be the last that could ever be written.
@@ -19,22 +14,18 @@ const ROOM_MIN: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// not raise it can leave a dead node Ready for ever (seen on 1.37). So every beat goes past all
 /// that was ever seen, whoever wrote it, even where that lies in the future.
 #[derive(Clone, Debug)]
-pub(super) struct BeatTimes {
-    time: Timestamp,
-    at: Instant,
-}
+pub(super) struct BeatTimes(Fix);
 
 impl BeatTimes {
     pub(super) const fn new(at: Instant) -> Self {
-        Self { time: UNKNOWN, at }
+        Self(Fix { time: UNKNOWN, at })
     }
 
     /// Takes a time that the next must pass.
     pub(super) fn learn(&mut self, time: Timestamp, at: Instant) {
         // What is reckoned may be written; what was read has to be passed.
-        if self.passed(at).is_some_and(|known| time >= known) {
-            self.time = time;
-            self.at = at;
+        if self.0.at(at).is_some_and(|known| time >= known) {
+            self.0 = Fix { time, at };
         }
     }
 
@@ -47,41 +38,24 @@ impl BeatTimes {
 
     /// Whether there is a time left to write.
     pub(super) fn can_rise(&self, at: Instant) -> bool {
-        self.least(at).is_some()
+        self.0.least(at).is_some()
     }
 
     /// The time to write at `at`: by the civil clock, or past the highest by as much as time has
     /// passed since. `None` where that is not before the year 10000.
     pub(super) fn next(&mut self, now: Now, at: Instant) -> Option<Timestamp> {
-        let least = self.least(at)?;
+        let least = self.0.least(at)?;
         let wall = now.wall.filter(|wall| is_credible(*wall));
         let next = wall.map_or(least, |wall| wall.max(least));
-        self.time = next;
-        self.at = at;
+        self.0 = Fix { time: next, at };
         Some(next)
     }
 
     /// All instants mean something else now, and `at` follows on `before`; what was written stays
     /// written, and what was read below the time that was reckoned is kept in that time only.
     pub(super) fn reset(&mut self, before: Instant, at: Instant) {
-        self.time = self.passed(before).unwrap_or(Timestamp::MAX);
-        self.at = at;
-    }
-
-    /// The highest time with what has passed since.
-    fn passed(&self, at: Instant) -> Option<Timestamp> {
-        self.time
-            .checked_add_millis(at.saturating_since(self.at).as_millis())
-    }
-
-    /// The least time that is higher.
-    fn least(&self, at: Instant) -> Option<Timestamp> {
-        let passed = self.passed(at)?;
-        if passed > self.time {
-            Some(passed)
-        } else {
-            passed.checked_add_micros(1)
-        }
+        let time = self.0.at(before).unwrap_or(Timestamp::MAX);
+        self.0 = Fix { time, at };
     }
 }
 

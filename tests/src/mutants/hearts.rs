@@ -8,7 +8,7 @@ pub const HEARTS: [Mutant; 24] = [
     Mutant {
         name: "heart: two beats of one moment are alike",
         breaks: "only a renewTime above the stored one is a beat",
-        file: "heartbeat/times.rs",
+        file: "fix.rs",
         find: "passed.checked_add_micros(1)",
         replace: "Some(passed)",
     },

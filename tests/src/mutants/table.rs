@@ -145,7 +145,7 @@ pub const MUTANTS: [Mutant; 46] = [
         name: "renewTime is the wall clock's",
         breaks: "rule 7: it always rises",
         file: "renewal_clock.rs",
-        find: "let next = self.after_last(at).map_or(wall, |least| wall.max(least));",
+        find: "let next = least.map_or(wall, |least| wall.max(least));",
         replace: "let next = wall;",
     },
     Mutant {

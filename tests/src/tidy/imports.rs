@@ -29,7 +29,8 @@ const TABLE: &[(&str, &[&str])] = &[
     ("contact", &["protocol"]),
     ("inflight", &["protocol"]),
     ("monotonic", &[]),
-    ("renewal_clock", &[]),
+    ("fix", &[]),
+    ("renewal_clock", &["fix"]),
     ("elector", &MACHINE),
     ("heartbeat", &MACHINE),
     ("candidate", &MACHINE),
@@ -41,9 +42,10 @@ const TABLE: &[(&str, &[&str])] = &[
 ];
 
 /// What a machine rests on: never another machine, never the wire format.
-const MACHINE: [&str; 8] = [
+const MACHINE: [&str; 9] = [
     "backoff",
     "contact",
+    "fix",
     "inflight",
     "lease",
     "machine",
