@@ -204,7 +204,7 @@ pub(crate) unsafe fn live<'a, O: Object>(
     storage: *const O,
 ) -> Result<&'a Inner<O::Machine>, kl_code> {
     // SAFETY: passed on to the caller.
-    unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
+    unsafe { check_any(Handle::new(storage))? };
     // SAFETY: the mark says that the type's own init has written an `Inner` there; it fits by the
     // contract of `Object`. The caller vouches that nothing changes it.
     Ok(unsafe { &*storage.cast() })
@@ -218,7 +218,7 @@ pub(crate) unsafe fn live_mut<'a, O: Object>(
     storage: *mut O,
 ) -> Result<&'a mut Inner<O::Machine>, kl_code> {
     // SAFETY: passed on to the caller.
-    unsafe { check_live(storage.cast(), storage.is_aligned(), O::MARK)? };
+    unsafe { check_any(Handle::new(storage))? };
     // SAFETY: as in `live`, and the caller vouches that nothing else uses it.
     Ok(unsafe { &mut *storage.cast() })
 }
