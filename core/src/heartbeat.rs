@@ -206,16 +206,13 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         response: Response<'_>,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending = &self.slot.finish(id);
-        let Ok(pending) = pending else {
-            return Err(StaleRequest);
-        };
+        let pending = self.slot.finish(id)?;
         if now.wall.is_none()
             && let Some(date) = response.server_time
         {
             self.times.learn_date(date, self.now());
         }
-        self.answered(pending, response);
+        self.answered(&pending, response);
         Ok(())
     }
 
@@ -230,10 +227,7 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         failure: Failure,
     ) -> Result<(), StaleRequest> {
         self.advance(now.instant);
-        let pending = &self.slot.finish(id);
-        let Ok(pending) = pending else {
-            return Err(StaleRequest);
-        };
+        let pending = self.slot.finish(id)?;
         self.unanswered(&pending.kind, failure);
         Ok(())
     }

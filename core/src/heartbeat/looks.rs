@@ -35,9 +35,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
 
     /// A look that is to be made may not leave now.
     pub(super) fn look_was_left_out(&mut self) {
-        if core::mem::take(&mut self.must_look) {
-            self.look_in = 1;
-        }
+        self.owe_look(1);
+        self.must_look = false;
     }
 
     /// The Node was read.

@@ -12,22 +12,16 @@ use crate::wire::{Answer, Keep};
 #[repr(C)]
 pub(super) struct Store<'a> {
     pub(super) keep: Option<Keep<'a>>,
-    when_too_large: WhenTooLarge,
+    /// What becomes of an update of which the keep holds not all.
+    when_too_large: UpdateForm,
     pub(super) answer: Answer,
 }
 
-/// What becomes of an update of which the keep holds not all.
+/// How an update is written.
 ///
 /// As large as a word: a hole before the answer would have a new store made elsewhere and copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum WhenTooLarge {
-    Refuse,
-    Patch,
-}
-
-/// How an update is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UpdateForm {
     Patch,
     Put,
@@ -41,21 +35,21 @@ impl<'a> Store<'a> {
     /// In line, whoever makes it: a store is large, and so is made in its place.
     #[inline(always)]
     pub(super) fn new(update: UpdateMode<'a>) -> Self {
-        let (keep, patches) = match update {
-            UpdateMode::MergePatch => (None, true),
+        let (keep, when_too_large) = match update {
+            UpdateMode::MergePatch => (None, UpdateForm::Patch),
             UpdateMode::Update {
                 keep,
-                patch_when_too_large,
-            } => (Some(Keep::new(keep)), patch_when_too_large),
+                patch_when_too_large: true,
+            } => (Some(Keep::new(keep)), UpdateForm::Patch),
+            UpdateMode::Update {
+                keep,
+                patch_when_too_large: false,
+            } => (Some(Keep::new(keep)), UpdateForm::TooLarge),
         };
         Self {
             answer: const { Answer::new() },
             keep,
-            when_too_large: if patches {
-                WhenTooLarge::Patch
-            } else {
-                WhenTooLarge::Refuse
-            },
+            when_too_large,
         }
     }
 
@@ -73,10 +67,7 @@ impl<'a> Store<'a> {
         } else if !keep.is_too_small() {
             UpdateForm::Unkept
         } else {
-            match self.when_too_large {
-                WhenTooLarge::Patch => UpdateForm::Patch,
-                WhenTooLarge::Refuse => UpdateForm::TooLarge,
-            }
+            self.when_too_large
         }
     }
 
