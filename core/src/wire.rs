@@ -12,6 +12,7 @@ mod keep;
 mod lease;
 mod owner;
 pub mod path;
+mod scan;
 mod scratch;
 mod status;
 mod watch;

@@ -1,6 +1,7 @@
 //! Bytes out: text that is made anew from state, from any offset on, into any buffer.
 
 use super::http::Tap;
+use super::scan::before_escape;
 use crate::timestamp::Timestamp;
 
 /// Writes what lies between `offset` and the buffer's end, and counts all of it.
@@ -109,11 +110,9 @@ impl<'b> ByteWriter<'b> {
         self.put(b"\"");
         let mut rest = text;
         while !rest.is_empty() {
-            let plain = rest
-                .iter()
-                .position(|byte| needs_escape(*byte))
-                .unwrap_or(rest.len());
-            let (run, after) = rest.split_at_checked(plain).unwrap_or((rest, &[]));
+            let (run, after) = rest
+                .split_at_checked(before_escape(rest))
+                .unwrap_or((rest, &[]));
             self.put(run);
             rest = after;
             if let Some((byte, after)) = rest.split_first() {
@@ -145,11 +144,6 @@ impl<'b> ByteWriter<'b> {
             ]);
         }
     }
-}
-
-/// Whether a string of JSON can't have `byte` as it is (RFC 8259 section 7).
-const fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 const fn hex_digit(nibble: u8) -> u8 {

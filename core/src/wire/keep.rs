@@ -1,5 +1,7 @@
 //! What of a Lease is not ours, as raw JSON, so that a PUT can put it back.
 
+use super::scan::before_control;
+
 /// Which part of a Lease a kept member belongs to. The value is the byte that stands before the
 /// member in the buffer: raw JSON without blanks between its tokens has no byte below 0x20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,11 +142,7 @@ impl<'k> Iterator for Members<'k> {
 
     fn next(&mut self) -> Option<&'k [u8]> {
         while let Some((part, rest)) = self.rest.split_first() {
-            let end = rest
-                .iter()
-                .position(|byte| *byte < 0x20)
-                .unwrap_or(rest.len());
-            let (member, rest) = rest.split_at_checked(end)?;
+            let (member, rest) = rest.split_at_checked(before_control(rest))?;
             self.rest = rest;
             if *part == self.part {
                 return Some(member);

@@ -3,8 +3,7 @@
 //! Each stops in front of what it does not know, errors too, and the general rules go on from
 //! there: a short way only ever leads to the same state.
 
-use core::mem::size_of;
-
+use super::super::scan::before_special;
 use super::{DEPTH_MAX, JsonReader, Sink, State, Want};
 use crate::protocol::BadAnswer;
 
@@ -33,7 +32,7 @@ impl JsonReader {
     /// Reads plain bytes of a string.
     fn run<'c>(&self, sink: &mut dyn Sink, bytes: &'c [u8]) -> Result<&'c [u8], BadAnswer> {
         let (plain, rest) = bytes
-            .split_at_checked(plain_length(bytes))
+            .split_at_checked(before_special(bytes))
             .unwrap_or((bytes, &[]));
         if plain.is_empty() {
             return Ok(rest);
@@ -50,7 +49,7 @@ impl JsonReader {
     }
 
     /// Reads members whose keys are announced, as long as the key, and the value where it is a
-    /// string, are plain and whole; returns the rest.
+    /// string or a number, are plain and whole; returns the rest.
     fn members<'c>(&mut self, sink: &mut dyn Sink, bytes: &'c [u8]) -> Result<&'c [u8], BadAnswer> {
         let mut rest = bytes;
         while let Some((quoted, [b':', value @ ..])) = whole_text(rest) {
@@ -60,15 +59,16 @@ impl JsonReader {
             self.want = sink.key_end(Some(unquoted(quoted)))?;
             self.raw = self.want == Want::Raw;
             self.state = State::Value;
-            let is_heard = self.want == Want::Text;
-            if !is_heard && self.want != Want::Skip {
-                break;
-            }
-            let Some((quoted, after)) = whole_text(value) else {
+            let whole = match self.want {
+                Want::Text | Want::Skip => whole_text(value),
+                Want::Number => whole_number(value),
+                Want::Raw | Want::Object | Want::Array => None,
+            };
+            let Some((text, after)) = whole else {
                 break;
             };
-            if is_heard {
-                sink.piece(unquoted(quoted))?;
+            if self.want != Want::Skip {
+                sink.piece(unquoted(text))?;
                 sink.end()?;
             }
             self.state = State::CommaOrEnd;
@@ -141,11 +141,21 @@ fn whole_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let [b'"', text @ ..] = bytes else {
         return None;
     };
-    let length = plain_length(text);
+    let length = before_special(text);
     let Some([b'"', ..]) = text.get(length..) else {
         return None;
     };
     bytes.split_at_checked(length.saturating_add(2))
+}
+
+/// A number of digits alone, where it is whole, and the rest.
+fn whole_number(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (number, rest) = bytes.split_at_checked(length)?;
+    match (number, rest) {
+        ([b'1'..=b'9', ..], [b',' | b'}', ..]) => Some((number, rest)),
+        _ => None,
+    }
 }
 
 fn unquoted(quoted: &[u8]) -> &[u8] {
@@ -160,65 +170,5 @@ const fn after_open(is_object: bool) -> State {
         State::KeyOrEnd
     } else {
         State::ValueOrEnd
-    }
-}
-
-/// How many bytes from the start stand for themselves in a string: no quote, backslash or control
-/// character, and nothing past ASCII. A word at a time, since most of a body is such text.
-pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<{ size_of::<usize>() }>();
-    let mut length = 0_usize;
-    for word in words {
-        let special = special_bytes(usize::from_le_bytes(*word));
-        if special != 0 {
-            return length.wrapping_add((special.trailing_zeros() >> 3) as usize);
-        }
-        length = length.wrapping_add(size_of::<usize>());
-    }
-    let plain = rest
-        .iter()
-        .position(|byte| !is_plain(*byte))
-        .unwrap_or(rest.len());
-    length.wrapping_add(plain)
-}
-
-/// The high bit of each byte that is not plain; exact for the lowest such byte, which is all that
-/// is asked.
-///
-/// A byte below `n` sets its high bit when `n` is taken away, and so does one from `n + 0x80` on,
-/// which is past ASCII and not plain either. What is carried reaches only bytes above the first.
-const fn special_bytes(word: usize) -> usize {
-    const ONES: usize = usize::MAX / 255;
-    let control = word.wrapping_sub(ONES.wrapping_mul(0x20));
-    let quote = (word ^ ONES.wrapping_mul(b'"' as usize)).wrapping_sub(ONES);
-    let slash = (word ^ ONES.wrapping_mul(b'\\' as usize)).wrapping_sub(ONES);
-    (control | quote | slash | word) & (ONES << 7)
-}
-
-const fn is_plain(byte: u8) -> bool {
-    matches!(byte, 0x20..=0x7f) && byte != b'"' && byte != b'\\'
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_of_plain_bytes_ends_at_the_first_other_one() {
-        for first in 0..=255_u8 {
-            for second in [b'"', b'\\', 0, 0x1f, b' ', b'a', 0x7f, 0x80, 0xa0, 0xff] {
-                for place in 0..20 {
-                    let mut bytes = [b'a'; 24];
-                    bytes[place] = first;
-                    bytes[place + 1] = second;
-                    let expected = bytes.iter().position(|byte| !is_plain(*byte));
-                    assert_eq!(
-                        plain_length(&bytes),
-                        expected.unwrap_or(bytes.len()),
-                        "{bytes:?}"
-                    );
-                }
-            }
-        }
     }
 }
