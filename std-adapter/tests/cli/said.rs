@@ -144,3 +144,26 @@ fn a_heart_says_why_its_node_is_not_ready_in_words() {
     let again = rest.iter().filter(|line| line.contains("not ready"));
     assert_eq!(again.count(), 0, "{rest:?}");
 }
+
+#[test]
+fn credentials_that_are_refused_are_told_with_what_may_be_the_cause() {
+    let server = ApiServer::builder().token("right", "u").start().unwrap();
+    let url = server.url();
+    let asked = [
+        "--server",
+        &url,
+        "--token",
+        "wrong",
+        "--lease",
+        "default/job",
+    ];
+    let run = [&["run"][..], &asked, &["--", "true"]].concat();
+    let heartbeat = [&["heartbeat"][..], &asked, &["--holder", "a", "--at-once"]].concat();
+    for words in [run, heartbeat] {
+        let mut command = Talker::start(&words);
+        let said = command.until("401 Unauthorized");
+        let cause = "; perhaps --token-file or --token is missing or wrong";
+        assert!(said.last().unwrap().ends_with(cause), "{said:?}");
+        command.rest();
+    }
+}

@@ -243,7 +243,12 @@ impl Beating<'_> {
                 return Poll::Ready(());
             };
             self.tell(event, handle.last_beat());
-            self.explain(handle.last_error());
+            let cause = if event == Event::CredentialsRejected {
+                telling::REFUSED_CREDENTIALS
+            } else {
+                ""
+            };
+            self.explain(handle.last_error(), cause);
         }
         while self.troubled.is_some() && self.ticks.poll_tick(context).is_ready() {
             self.look(handle.last_beat());
@@ -265,12 +270,12 @@ impl Beating<'_> {
         }
     }
 
-    /// Says what was wrong, where it is something else than before.
-    fn explain(&mut self, error: Option<String>) {
+    /// Says what was wrong, where it is something else than before, and what may be the cause.
+    fn explain(&mut self, error: Option<String>, cause: &str) {
         if let Some(error) = &error
             && self.last_said.as_ref() != Some(error)
         {
-            self.say(format_args!("{error}"));
+            self.say(format_args!("{error}{cause}"));
         }
         self.last_said = error;
     }
@@ -300,7 +305,6 @@ impl Beating<'_> {
             }
             Event::LeaderChanged => self.say(format_args!("somebody else holds the lease")),
             Event::LeaseBeingDeleted => self.say(format_args!("the lease is being deleted")),
-            Event::CredentialsRejected => self.say(format_args!("the credentials are refused")),
             Event::ReconnectAdvised => self.say(format_args!("the server does not answer")),
             Event::LeaseRecreated => {
                 self.say(format_args!("the lease was deleted, and is made anew"));
@@ -308,6 +312,7 @@ impl Beating<'_> {
             Event::VersionWentBack => self.say(format_args!("the server's store went back")),
             Event::StartedLeading { .. }
             | Event::StoppedLeading { .. }
+            | Event::CredentialsRejected
             | Event::IdentityCollision
             | Event::Finished(_)
             | _ => {}

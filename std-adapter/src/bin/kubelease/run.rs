@@ -276,9 +276,10 @@ impl Run {
             Event::Trouble { kind, verb } => {
                 let text = telling::trouble(kind, verb, &self.lease);
                 self.say(format_args!("{text}"));
-                self.complain();
+                self.complain("");
             }
-            Event::ReconnectAdvised | Event::CredentialsRejected => self.complain(),
+            Event::ReconnectAdvised => self.complain(""),
+            Event::CredentialsRejected => self.complain(telling::REFUSED_CREDENTIALS),
             Event::IdentityCollision => {
                 self.say(format_args!("another process has the same identity"));
             }
@@ -318,11 +319,11 @@ impl Run {
         self.token = token.or(self.token);
     }
 
-    /// Says what is wrong with the server, once for each reason.
-    fn complain(&mut self) {
+    /// Says what is wrong with the server, and what may be the cause, once for each reason.
+    fn complain(&mut self, cause: &str) {
         let reason = self.handle.last_error();
         if let Some(text) = reason.as_ref().filter(|_| reason != self.complaint) {
-            self.say(format_args!("{text}"));
+            self.say(format_args!("{text}{cause}"));
             self.complaint = reason;
         }
     }

@@ -3,6 +3,10 @@
 use kubelease::kubelease_core::lease::Readiness;
 use kubelease::{Finish, TroubleKind, Verb};
 
+/// What may be wrong where the server refuses the credentials, behind what it says.
+pub(crate) const REFUSED_CREDENTIALS: &str =
+    "; perhaps --token-file or --token is missing or wrong";
+
 /// What became of the lease at the end.
 pub(crate) const fn finish(finish: Finish) -> &'static str {
     match finish {
@@ -40,7 +44,12 @@ pub(crate) fn trouble(kind: TroubleKind, verb: Verb, lease: &str) -> String {
         TroubleKind::TooLarge => "the lease is too large to be written back whole",
         TroubleKind::LeaseMissing => "there is no lease",
         TroubleKind::NodeMissing => "there is no such Node",
-        TroubleKind::HeldByAnother => "somebody else holds the lease",
+        TroubleKind::HeldByAnother => {
+            return format!(
+                "trouble with `{verb}`: somebody else holds the lease; `kubelease status {lease}` \
+                 says who"
+            );
+        }
         TroubleKind::NotAlive => "nobody says that the host is alive",
         TroubleKind::TimeUsedUp => "the lease was renewed at the end of all times",
         _ => "something is wrong",
@@ -67,6 +76,8 @@ mod tests {
         let said = trouble(TroubleKind::NamespaceMissing, Verb::Create, "plant/pump");
         assert_eq!(said, "trouble with `create`: there is no namespace plant");
         let said = trouble(TroubleKind::HeldByAnother, Verb::Update, "plant/pump");
-        assert_eq!(said, "trouble with `update`: somebody else holds the lease");
+        let expected = "trouble with `update`: somebody else holds the lease; \
+                        `kubelease status plant/pump` says who";
+        assert_eq!(said, expected);
     }
 }

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::connect::Connected;
 use crate::exit::Failure;
+use crate::telling::REFUSED_CREDENTIALS;
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -207,7 +208,7 @@ async fn refusal(verb: &str, answer: ApiAnswer) -> Failure {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let words = body.get("message").and_then(Value::as_str);
     let hint = match status {
-        401 => "; perhaps --token-file or --token is missing or wrong",
+        401 => REFUSED_CREDENTIALS,
         _ => "",
     };
     Failure::new(format_args!(
