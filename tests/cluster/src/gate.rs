@@ -1,13 +1,18 @@
 //! [`Gate`]: a proxy that speaks HTTP to a candidate and HTTPS to the API server, and sees each
 //! request before it goes on.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use tokio::io::{self, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::client::{Answer, Client};
+
+/// Before the next try to take a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A request on its way.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +52,13 @@ impl Gate {
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                while connections.try_join_next().is_some() {}
+                let Ok((stream, _)) = listener.accept().await else {
+                    // Out of descriptors, most likely: others must end first.
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
                 let (client, keeper) = (client.clone(), Arc::clone(&keeper));
                 connections.spawn(async move {
                     // An error ends the connection, as it would anywhere.
