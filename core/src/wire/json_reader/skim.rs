@@ -158,10 +158,11 @@ fn whole_number(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-fn unquoted(quoted: &[u8]) -> &[u8] {
-    match quoted {
-        [b'"', text @ .., b'"'] => text,
-        _ => quoted,
+/// A string without its quotes; a number as it is.
+fn unquoted(text: &[u8]) -> &[u8] {
+    match text {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => text,
     }
 }
 
