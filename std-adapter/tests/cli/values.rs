@@ -34,6 +34,9 @@ fn a_value_that_cannot_be_meant_is_the_command_lines_fault_whatever_the_command(
     refused(&["heartbeat", "--embedded", "--node", ""], "--node");
     refused(&["simulate", "--crash", "zed@5s"], "found `zed`");
     refused(&["simulate", "--for", "0s"], "--for: expected more than 0s");
+    let often = "simulate --for 1d --lease-duration 1s --renew-deadline 500ms --retry-period 10ms";
+    let often: Vec<&str> = often.split(' ').collect();
+    refused(&often, "--for: expected at most 1000000 renewals and looks");
     let watch = ["watch", "a/b", "--server", "http://127.0.0.1:1"];
     for option in ["--interval", "--silence"] {
         let expected = format!("{option}: expected more than 0s");

@@ -107,6 +107,14 @@ fn script(args: &SimulateArgs) -> Result<Script, Failure> {
             human(length)
         )));
     }
+    let periods = length.as_millis() / u128::from(timing.retry_period.as_millis().max(1));
+    let looks = periods.saturating_mul(u128::from(args.candidates));
+    if looks > script::LOOKS_MAX {
+        return Err(Failure::usage(format_args!(
+            "--for: expected at most {} renewals and looks, found {looks}: lengthen --retry-period",
+            script::LOOKS_MAX
+        )));
+    }
     Ok(Script {
         names,
         timing,

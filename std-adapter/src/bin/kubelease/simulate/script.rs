@@ -8,6 +8,9 @@ use kubelease::Timing;
 /// Longer ones are no picture any more.
 pub(super) const LENGTH_MAX: Duration = Duration::from_secs(24 * 3_600);
 
+/// More take minutes to simulate, and gigabytes to draw.
+pub(super) const LOOKS_MAX: u128 = 1_000_000;
+
 /// Everything that a simulation is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
