@@ -370,6 +370,38 @@ fn a_sign_of_life_counts_from_when_it_was_given() {
     }
 }
 
+/// A round that began before its slot keeps that slot, which may have passed too.
+#[test]
+fn an_early_round_that_is_polled_late_is_left_out_with_its_slot() {
+    let config = HeartbeatConfig {
+        liveness_ttl: Some(Duration::from_secs(30)),
+        ..STEADY
+    };
+    let mut h = heart(config, HeartbeatIdentity::new("neighbour"));
+    let held = |renewed| held_by("manager", 7).duration(25).renewed(renewed);
+    at!(h, 0, Alive => ["GET"]);
+    at!(h, 0, held(0) => ["Trouble HeldByAnother update", "wait 10000"]);
+    at!(h, 10_000 => ["GET"]);
+    at!(h, 10_000, held(1) => ["wait 20000"]);
+    at!(h, 20_000 => ["GET"]);
+    at!(h, 20_000, held(2) => ["wait 30000"]);
+    at!(h, 30_000 => ["GET"]);
+    at!(h, 30_000, held(3) => ["wait 40000"]);
+    at!(h, 40_000 => ["Trouble NotAlive update", "wait 50000"]);
+    at!(h, 50_000, Alive => ["GET"]);
+    at!(h, 50_000, Reply::LeaseMissing => ["wait 60000"]);
+    at!(h, 60_000 => ["GET"]);
+    at!(h, 60_000, Reply::LeaseMissing => ["wait 70000"]);
+    at!(h, 70_000 => ["GET"]);
+    at!(h, 70_000, Reply::LeaseMissing => ["wait 75001"]);
+    at!(h, 75_001 => ["POST"]);
+    at!(h, 75_001, retry_after(Reply::Throttled, 4) => ["wait 79001"]);
+    // Nobody has said since 80000 that the host is alive, and the round had that slot.
+    h.be_late_until(90_000);
+    h.expect(&["wait 100000"]);
+    at!(h, 95_000, Alive => ["POST"]);
+}
+
 #[test]
 fn a_sign_of_life_that_is_too_old_makes_up_for_nothing() {
     let config = HeartbeatConfig {

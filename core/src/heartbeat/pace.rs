@@ -170,6 +170,8 @@ impl<C: Borrow<HeartbeatConfig>, S: AsRef<str>> Heartbeat<C, S> {
         if let Some(kind) = self.obstacle() {
             self.trouble(kind, Verb::Update);
             self.look_was_left_out();
+            // A round that began early keeps its slot; one that has passed too is left out with it.
+            self.pace.is_early &= self.pace.due > now;
             self.end_round(now);
             self.pace.is_owed = true;
         }
